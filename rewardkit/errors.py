@@ -1,0 +1,110 @@
+"""One exception tree. Every message says what came, what was expected, and the likely fix.
+
+Whatever a user can cause by bad input is a :class:`RewardKitError`; anything else that escapes is a bug in
+rewardkit. The command line turns a :class:`RewardKitError` into one message on standard error and exit code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar
+
+
+class RewardKitError(Exception):
+    """Base of everything that rewardkit raises on purpose."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message if hint is None else f"{message}\n  hint: {hint}")
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.message, self.hint))
+
+
+def _rebuild(cls: type[RewardKitError], message: str, hint: str | None) -> RewardKitError:
+    """Unpickle an error that crossed a process boundary."""
+    return cls(message, hint=hint)
+
+
+class FormulaError(RewardKitError):
+    """A formula that can't be built: the base of the errors raised while a user composes or parses one."""
+
+    code = "formula"
+
+
+class ParseError(FormulaError):
+    """A formula's text or JSON that isn't one."""
+
+    code = "parse"
+
+
+class KindError(FormulaError, TypeError):
+    """An operator or function got the wrong kind of node, such as a condition where a reward is wanted."""
+
+    code = "kind"
+
+
+class ParameterError(FormulaError, ValueError):
+    """A term or operator got a parameter that is missing, unknown or out of range."""
+
+    code = "parameter"
+
+
+class UnknownNameError(FormulaError):
+    """A name that is in no vocabulary."""
+
+    code = "unknown-name"
+
+
+class CompileError(RewardKitError):
+    """A well-formed formula that this seam or batch can't carry."""
+
+    code = "compile"
+
+
+class UnscoredError(RewardKitError):
+    """Too large a share of a batch could not be scored, for reasons the policy did not cause."""
+
+    code = "unscored"
+
+
+class DataError(RewardKitError):
+    """A data file or a batch that is missing, malformed, or lacks a column."""
+
+    code = "data"
+
+
+class ConfigError(RewardKitError):
+    """A configuration that would not run, or not mean what it says."""
+
+    code = "config"
+
+
+class MissingDependencyError(RewardKitError, ImportError):
+    """An optional package is needed and absent, or present in a version that was not tested."""
+
+    code = "dependency"
+
+
+class CheckpointError(RewardKitError):
+    """A checkpoint that is incomplete, inconsistent or unsafe to read."""
+
+    code = "checkpoint"
+
+
+class RunError(RewardKitError):
+    """A training run that started and did not finish."""
+
+    code = "run"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A ready hint for an unknown name, or None when nothing comes near."""
+    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    if not close:
+        return None
+    return "did you mean " + " or ".join(repr(c) for c in close) + "?"
