@@ -1,0 +1,5 @@
+"""``python -m rewardkit`` is the command ``rewardkit``."""
+
+from rewardkit.cli import main
+
+main()

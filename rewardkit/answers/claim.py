@@ -1,0 +1,273 @@
+"""What one claim says: the number that a piece of text asserts, or why it asserts none.
+
+Two readings. :func:`direct` reads what stands right after a marker (``18 dollars`` after ``####``): the number comes
+first. :func:`sentence` reads a sentence without a marker: its last number that is neither denied nor the operand of a
+sum. Both give a status where there isn't exactly one: a list, a range and "71 or 72" are AMBIGUOUS, "not 72" is no
+answer. Where claims are found in a response is the business of :mod:`rewardkit.answers.extract`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from rewardkit.answers.number import NUMBER, Number, all_numbers, decimal, has_long_run, next_number, value_of
+from rewardkit.batch import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A number with its place in the text that was read, or a status without one."""
+
+    status: Status
+    value: Number | None = None
+    start: int = 0
+    end: int = 0
+    denied: bool = False
+    """True for "not 72": something was said, and it is no claim."""
+
+
+NOTHING: Final = Claim(Status.NO_ANSWER)
+DENIED: Final = Claim(Status.NO_ANSWER, denied=True)
+SEVERAL: Final = Claim(Status.AMBIGUOUS)
+TOO_LONG: Final = Claim(Status.LIMIT)
+
+# The common claim: an integer or decimal, then nothing or words without a digit.
+_PLAIN: Final = re.compile(
+    r"[\s*_`({\[]*+(\$?(-?\$?(?:\d{1,3}(?:,\d{3})++|\d{1,15}+))(?:\.(\d{1,15}+))?+)(?:[.!]?[*$_`)}\]\s.]*+\Z|([ *.](?:[^\W\d]|[ .,'*])*+\n?\Z))"
+)
+_DENIALS: Final = ("not", "n't", "never", "wrong", "incorrect", "false", "nor ", "than", "nstead", "nlike", "xcept", " but", "either")
+
+_LEAD: Final = re.compile(
+    r"""(?: [\s*_`"'($\{\[:=≈~|&] | \\[(\[$,;:!\ ]
+        | \\(?:text|textbf|textit|mathbf|mathrm|mathit|bf|bm|boldsymbol|displaystyle|boxed|fbox|left|right|q?quad|approx|sim)(?![A-Za-z])
+        | (?:just|simply|exactly|approximately|about|roughly|now|only|therefore|thus|indeed|actually|clearly|definitely
+            |a\ total\ of|equal\ to|equals|maybe|perhaps|possibly|either|probably|likely)\b
+        )*+""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_CLOSED: Final = re.compile(r"[\s*_`\"')\]}$.!\\;:,]*+\Z")
+_CLOSERS: Final = re.compile(r"(?:[\s*_`\"')\]}$]|\\[)\]!,;: $]|\\(?:right|q?quad)\b)*+")
+
+# Right after the digits, without a space. "5abc", "2x", "5k", "10²", "12:30", "5!" and "7,2" are not 5, 2, 10, 12, 7.
+_ATTACHED_UNIT: Final = re.compile(
+    r"(?:cents?|[cmk]?m[²³23]?|kg|mg|g|lbs?|oz|ft|in|mi|mph|kph|hrs?|h|mins?|s|secs?|m[lL]|[lL]|[ap]\.?m|[AP]M|USD|EUR|GBP)(?![^\W_])"
+)
+_GLUED: Final = re.compile(r"[^\W_]|[.,]\s?\d|:\d|_\{?\w|\^(?!\{?\s*\\?circ)|!|\\(?:sqrt|pi|frac|times|cdot|pm)\b|[({\[]?\s?[a-zA-Z]\s?[)}\]]?\^")
+_CJK: Final = re.compile(r"[\u0590-\u06ff\u0900-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+_OPERATOR: Final = re.compile(r"\s*(?:[-+]\s*[\d(.$\\a-z]|[*/×·∙^]\s*[\d(.$\\]|[=≈<>≤≥]|\\(?:times|cdot|div|pm|approx|leq?|geq?|neq?|frac|sqrt)\b|x\s*\d)")
+_EQUALS: Final = re.compile(r"=|≈|\\approx\b")
+
+_WORD: Final = r"(?:\\?%|°|(?:\\text\{\s*)?[^\W\d_]+\}?)"
+_SEPARATOR: Final = r"(?:[,;&|/]|\\text\{\s*(?:or|and)\s*\}|\b(?:or|and|to|through|versus|vs\.?)\b)"
+_LIST_GAP: Final = re.compile(
+    rf"""[\s*_$"')\]\}}]* (?:{_WORD}[\s*_$"')\]]*)?
+         (?:{_SEPARATOR}[\s*_$"'(\[\\]*)+
+         (?:(?:maybe|perhaps|possibly|even|also|either|alternatively|between|\\\$|\\q?quad)[\s*_$"']*)*\Z""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ADJACENT: Final = re.compile(
+    r"[\s*_$]*(?:(?:hours?|hrs?|minutes?|mins?|seconds?|feet|foot|ft|inch(?:es)?|pounds?|lbs?|ounces?|dollars?|years?|months?|weeks?|days?)\s*)?\Z",
+    re.IGNORECASE,
+)
+_PREPOSED_FROM: Final = re.compile(r"\bfrom\s+[\s*_$\\]*\Z", re.IGNORECASE)
+
+_NEGATED_BEFORE: Final = re.compile(
+    r"(?:\b(?:not|never|neither|nor|cannot)|n't|\brather\s+than|\binstead\s+of|\bother\s+than|\bunlike|\bexcept(?:\s+for)?|\b(?:anything|all)\s+but)"
+    r"(?:\s+(?:to|be|been|equal|equals?|exactly|simply|the|answer|that|is|actually|a|an|just|have|number|value|correct|right|necessarily|=))*"
+    r"[\s*_`\"'$({\[:\\]*\Z",
+    re.IGNORECASE,
+)
+_NEGATED_START: Final = re.compile(
+    r"[\s*_`\"'$({\[:\\]*(?:(?:definitely|certainly|clearly|surely|of\s+course|most|simply|actually|probably|just|text|mathrm|textbf)[\s{*_]+)*"
+    r"(?:not|never|neither|nor|n't|anything\s+but|isn't|wasn't|cannot|can't)\b(?!\s+only\b)",
+    re.IGNORECASE,
+)
+_DENIED_AFTER: Final = re.compile(
+    r"[\s*_`\"')\]}$]*(?:[^\W\d_]+\s+){0,2}?\(?(?:(?:is|was|are|were|would\s+be|will\s+be|can|could|does|do|must|should|may)?\s*(?:not|n't|never|cannot)\b"
+    r"|(?:is|was|are|were|would\s+be|seems|looks)?\s*(?:wrong|incorrect|false)\b)",
+    re.IGNORECASE,
+)
+_BUT: Final = re.compile(r"\d[^\s\d]?[,;]?\s*\bbut\s+(?:rather\s+|instead\s+|actually\s+)?[$\\*]*\Z", re.IGNORECASE)
+
+
+def direct(text: str) -> Claim | None:
+    """The number that stands at the start of a claim; None when no number does (the marker is none, or holds words)."""
+    plain = _PLAIN.match(text)
+    if plain is not None and (plain[4] is None or not may_deny(plain[4])):
+        digits = plain[2].replace(",", "").replace("$", "")
+        if plain[3] is None:
+            value: Number = int(digits)
+        elif digits[0] == "-":
+            value = -decimal(digits[1:], plain[3])
+        else:
+            value = decimal(digits, plain[3])
+        return Claim(Status.SCORED, value, plain.start(1), plain.end(1))
+    if has_long_run(text):
+        return TOO_LONG
+    return _direct(text, 0)
+
+
+def may_deny(text: str) -> bool:
+    """False when none of the words is there that the patterns for denial look for: a cheap way past them."""
+    text = text.lower()
+    return any([word in text for word in _DENIALS])
+
+
+def _direct(text: str, pos: int) -> Claim | None:
+    if _NEGATED_START.match(text, pos):
+        return DENIED
+    match = NUMBER.match(text, _lead_end(text, pos))
+    if match is None:
+        return _after_equals(text, pos) if pos == 0 else None
+    value = value_of(match)
+    end = match.end()
+    if value is None:
+        return TOO_LONG if match["integer"] or match["bare"] else SEVERAL
+    found = Claim(Status.SCORED, value, match.start(), end)
+    if _CLOSED.match(text, end):
+        return found
+    after = end if _OPERATOR.match(text, end) else closers_end(text, end)
+    if _OPERATOR.match(text, after):
+        result = _after_equals(text, end)
+        if result is not None and result.status is Status.SCORED:
+            return result
+        return found if _EQUALS.match(text[after:].lstrip()) else SEVERAL
+    if is_glued(text, end):
+        return SEVERAL
+    if _DENIED_AFTER.match(text, end):
+        return DENIED
+    following = next_number(text, end, end + 80)
+    if following is not None and _joined(text, match, following):
+        return SEVERAL
+    return found
+
+
+def _lead_end(text: str, pos: int) -> int:
+    lead = _LEAD.match(text, pos)
+    end = lead.end() if lead is not None else pos
+    while end > pos and text[end - 1] in "$ " and text[end - 2 : end] == "\\$":  # leave the currency to the number
+        end -= 2
+    return end
+
+
+def closers_end(text: str, pos: int) -> int:
+    """Where markup that closes after a number ends: ``**``, ``$``, ``)``, ``}``."""
+    match = _CLOSERS.match(text, pos)
+    return match.end() if match is not None else pos
+
+
+def _after_equals(text: str, pos: int) -> Claim | None:
+    """``9 * 2 = 18`` claims 18: the number after the last equals sign, when one stands there."""
+    last = None
+    for last in _EQUALS.finditer(text, pos):
+        pass
+    if last is None:
+        return None
+    return _direct(text, last.end())
+
+
+def is_glued(text: str, end: int) -> bool:
+    """True when what follows the digits makes another thing of them: ``5abc``, ``7,2``, ``10²``, ``12:30``."""
+    if end >= len(text) or _GLUED.match(text, end) is None:
+        return False
+    return _ATTACHED_UNIT.match(text, end) is None and _CJK.match(text, end) is None
+
+
+def _joined(text: str, left: re.Match[str], right: re.Match[str]) -> bool:
+    """True when two numbers are members of one list, range or compound quantity."""
+    gap = text[left.end() : right.start()]
+    if len(gap) > _LONG_GAP:
+        return False
+    if gap == ":" or (not gap.strip() and right["sign"] is not None):
+        return True  # 3:4, 40-45
+    if _ADJACENT.match(gap):
+        return True
+    if _LIST_GAP.match(gap) is None:
+        return False
+    return not (re.search(r"\bto\b", gap) and _PREPOSED_FROM.search(text, 0, left.start()))
+
+
+def sentence(text: str) -> Claim:
+    """The last number that a sentence asserts."""
+    if has_long_run(text):
+        return TOO_LONG
+    numbers = [m for m in all_numbers(text) if not _is_no_number(text, m)]
+    if not numbers:
+        return NOTHING
+    denied = False
+    deniable = may_deny(text)
+    for i in range(len(numbers) - 1, -1, -1):
+        match = numbers[i]
+        if deniable and _is_denied(text, match):
+            denied = True
+            continue
+        if i and _is_aside(text, numbers[i - 1], match):
+            continue
+        if i and match.start() - numbers[i - 1].end() < _LONG_GAP:
+            previous = numbers[i - 1]
+            if text[previous.end() : match.start()].strip(" $*") != "=":
+                if _is_operand(text, previous, match):
+                    return _head_of_equation(text, numbers, i)
+                if _joined(text, previous, match):
+                    return DENIED if denied else SEVERAL
+        value = value_of(match)
+        return SEVERAL if value is None else Claim(Status.SCORED, value, match.start(), match.end())
+    return DENIED
+
+
+_LONG_GAP: Final = 80
+"""Numbers further apart than this (characters) are no list."""
+
+
+def _is_denied(text: str, match: re.Match[str]) -> bool:
+    if _NEGATED_BEFORE.search(text, max(0, match.start() - 60), match.start()):
+        return _BUT.search(text, max(0, match.start() - 20), match.start()) is None
+    return _DENIED_AFTER.match(text, match.end()) is not None
+
+
+def _is_no_number(text: str, match: re.Match[str]) -> bool:
+    """Digits that are part of a name (``x2``, ``3rd``), or a list bullet (``2. Then``)."""
+    start, end = match.start(), match.end()
+    if start and (text[start - 1].isalpha() or text[start - 1] == "_") and text[start] not in "-+$ " and not _CJK.match(text, start - 1):
+        return True
+    if is_glued(text, end) and not text.startswith((",", ".", ":"), end):
+        return True
+    return start == 0 and text[end : end + 2] in (". ", ") ") and bool(text[end + 2 :].strip(" *"))  # a list bullet
+
+
+def _is_aside(text: str, previous: re.Match[str], match: re.Match[str]) -> bool:
+    """True for a number in brackets after a number outside: ``18 dollars (9 * 2)``."""
+    opening = text.rfind("(", previous.end() - 1, match.start() + 1)
+    if opening < 0 or text.find(")", opening, match.start()) >= 0:
+        opening = text.rfind("(", 0, match.start() + 1)
+        if opening < 0 or text.find(")", opening, match.start()) >= 0:
+            return False
+        return "=" not in text[opening : match.start()] and any(c.isdigit() for c in text[:opening])
+    return "=" not in text[opening : match.start()]
+
+
+_ARITHMETIC: Final = re.compile(r"[\s$*_]*(?:[-+*/×·x]|\\(?:times|cdot|div)\s?)[\s$*_(]*\Z")
+
+
+def _is_operand(text: str, previous: re.Match[str], match: re.Match[str]) -> bool:
+    """True when the number is the right side of a sum or product (``48 + 24``), whose result is not stated."""
+    gap = text[previous.end() : match.start()]
+    if match["sign"] is not None and not gap.strip():
+        return True
+    return _ARITHMETIC.match(gap) is not None
+
+
+def _head_of_equation(text: str, numbers: list[re.Match[str]], i: int) -> Claim:
+    """``72 = 48 + 24`` claims 72; ``48 + 24`` and ``40-45`` claim nothing that can be read."""
+    while i > 0 and _is_operand(text, numbers[i - 1], numbers[i]):
+        i -= 1
+    if i == 0 or _EQUALS.search(text, numbers[i - 1].end(), numbers[i].start()) is None:
+        return SEVERAL
+    if i >= 2 and _is_operand(text, numbers[i - 2], numbers[i - 1]):
+        return SEVERAL
+    head = numbers[i - 1]
+    value = value_of(head)
+    return SEVERAL if value is None else Claim(Status.SCORED, value, head.start(), head.end())

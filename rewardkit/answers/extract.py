@@ -1,0 +1,167 @@
+"""From a response to exactly one asserted answer, or the reason why there is none.
+
+The last marker is the claim: ``#### 72``, ``\\boxed{72}``, ``<answer>72</answer>``, ``The answer is 72``. Two markers that
+disagree with nothing between them, or three distinct values, are AMBIGUOUS: an enumeration isn't an answer. Reasoning up
+to the last ``</think>`` is not looked at. Text is searched with C-speed finds and read only near markers, so the work is
+linear in the text for any text; no text raises. What a claim is worth against a gold is the business of ``compare``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from rewardkit.answers.claim import DENIED, NOTHING, Claim, direct, may_deny, sentence
+from rewardkit.answers.fallback import last_statement
+from rewardkit.answers.limits import MAX_CHARS
+from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
+from rewardkit.answers.number import Number, fold
+from rewardkit.batch import Status
+
+Mode = Literal["strict", "flexible"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The one answer that a response asserts."""
+
+    text: str
+    """The answer as it is written in the response."""
+    span: tuple[int, int]
+    """Where in the response: ``response[span[0]:span[1]] == text``."""
+    marker: str
+    """What marks it as the answer: ``####``, ``boxed``, ``answer-tag``, ``label``, or ``last-number``."""
+    value: Number | None = None
+    """Its exact value, or None where the answer is no number."""
+
+
+_Read = tuple[Mark, Claim]
+
+_WORDS: Final = Claim(Status.SCORED)
+"""A claim of something that isn't a number."""
+
+
+def extract(response: str, *, mode: Mode = "flexible", prompt: str | None = None) -> Answer | Status:
+    """The number that a response asserts as its answer.
+
+    Args:
+        response: what the model wrote.
+        mode: ``strict`` takes the number after the last ``####`` and nothing else; ``flexible`` takes the last marker of
+            any kind (``####``, ``\\boxed{}``, ``<answer>``, "the answer is") and, where there is none, the last number
+            of the last sentence that asserts one.
+        prompt: the question, where it is at hand; a sentence copied from it asserts nothing.
+
+    Returns:
+        The answer, or NO_ANSWER, AMBIGUOUS or LIMIT.
+
+    >>> extract("9 * 2 = 18\\n#### 18").text
+    '18'
+    >>> extract("The answer could be 71 or 72.")
+    <Status.AMBIGUOUS: 3>
+    """
+    if len(response) > MAX_CHARS:
+        return Status.LIMIT
+    part = visible_part(response)
+    if part is None:
+        return Status.NO_ANSWER
+    start, stop = part
+    try:
+        marks = find_marks(response, start, stop, hashes_only=mode == "strict")
+    except TooManyMarkers:
+        return Status.LIMIT
+    if marks:
+        read = _claims(response, marks, stop)
+        if read:
+            return _last_claim(response, read, stop)
+    if mode == "strict":
+        return Status.NO_ANSWER
+    found, offset = last_statement(response, start, stop, prompt)
+    if found.status is not Status.SCORED:
+        return found.status
+    first, end = offset + found.start, offset + found.end
+    return Answer(response[first:end], (first, end), "last-number", found.value)
+
+
+def _claims(text: str, marks: list[Mark], stop: int) -> list[_Read]:
+    read: list[_Read] = []
+    for i, mark in enumerate(marks):
+        if mark.kind in _OUTER and i + 1 < len(marks) and marks[i + 1].begin < mark.end:
+            continue  # "The answer is \\boxed{18}": the inner marker says it
+        found = _read(text, mark, stop)
+        if found is not None:
+            read.append((mark, found))
+    return read
+
+
+_OUTER: Final = ("label", "answer-tag")
+
+
+def _read(text: str, mark: Mark, stop: int) -> Claim | None:
+    """What a mark claims; None when it turns out to be none (a heading, "the answer is that ...")."""
+    content = fold(text[mark.start : mark.end])
+    found = direct(content)
+    if found is not None or mark.kind == "label":
+        return found
+    if not _HAS_CONTENT.search(content):
+        return NOTHING if mark.kind != "####" or not text[mark.end : stop].strip() else None
+    if mark.kind == "####":
+        return None if text[mark.end : stop].strip() else _WORDS
+    if mark.kind == "answer-tag":
+        inner = sentence(content)
+        return inner if inner is not NOTHING else _WORDS
+    return _WORDS
+
+
+_HAS_CONTENT: Final = re.compile(r"[^\W_]|[^\s\x00-\x7f]")
+_NO_TEXT: Final = re.compile(
+    r"(?:[\W_]|\b(?:and|or|the|a|an|my|final|correct|so|thus|hence|therefore|maybe|perhaps|then|also|text|quad|qquad|answer|is)\b)*+\Z",
+    re.IGNORECASE,
+)
+_TAKEN_BACK: Final = re.compile(
+    r"\b(?:that|this|it|which)(?:'s|’s|\s+is|\s+was)\s+(?:wrong|incorrect|false|not\s+(?:right|correct|true|the\s+(?:right\s+|correct\s+|final\s+)?answer))\b"
+    r"|\b(?:that|this|it)\s+(?:isn't|isn’t|wasn't|can't\s+be|cannot\s+be)\s+(?:right|correct|true|the\s+(?:right\s+|correct\s+|final\s+)?answer)\b",
+    re.IGNORECASE,
+)
+_HEDGED: Final = re.compile(
+    r"(?:\b(?:could|might|may)\s+(?:also\s+|possibly\s+|well\s+)?be|\bor\s+(?:maybe|perhaps|possibly|even))\s+[^\w\n]{0,6}\d", re.IGNORECASE
+)
+_AFTERWORD: Final = 200
+
+
+def _last_claim(text: str, read: list[_Read], stop: int) -> Answer | Status:
+    claimed = read if len(read) == 1 else [r for r in read if not r[1].denied]
+    if not claimed:
+        return Status.NO_ANSWER
+    mark, found = claimed[-1]
+    if found.status is not Status.SCORED:
+        return found.status
+    if len(claimed) > 1:
+        values = {_value(text, r) for r in claimed if r[1].status is Status.SCORED}
+        if len(values) >= 3:
+            return Status.AMBIGUOUS
+        before = claimed[-2]
+        if len(values) == 2 and _value(text, before) != _value(text, claimed[-1]):
+            if _NO_TEXT.match(text, before[0].end, max(before[0].end, mark.begin)):
+                return Status.AMBIGUOUS
+    if mark.end < stop or mark.kind == "label":
+        afterword = text[mark.start + found.end : min(stop, mark.end + _AFTERWORD)]
+        if may_deny(afterword) and _TAKEN_BACK.search(afterword):
+            return Status.NO_ANSWER
+        if (" be " in afterword or " or " in afterword) and _HEDGED.search(afterword):
+            return Status.AMBIGUOUS
+    if found is _WORDS:
+        return Answer(text[mark.start : mark.end].strip(), _trimmed(text, mark), mark.kind)
+    start, end = mark.start + found.start, mark.start + found.end
+    return Answer(text[start:end], (start, end), mark.kind, found.value)
+
+
+def _value(text: str, read: _Read) -> Number | str:
+    mark, found = read
+    return text[mark.start : mark.end].strip() if found.value is None else found.value
+
+
+def _trimmed(text: str, mark: Mark) -> tuple[int, int]:
+    content = text[mark.start : mark.end]
+    start = mark.start + len(content) - len(content.lstrip())
+    return start, start + len(content.strip())

@@ -1,0 +1,96 @@
+"""Without a marker: the last statement that holds a number.
+
+The sentence (or line) around the last number of the response is read. A question asserts nothing, and a response that ends
+by asking the problem again has not answered it. The same words once more with another number ("Maybe 70. Maybe 71.") are
+an enumeration.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rewardkit.answers.claim import DENIED, NOTHING, SEVERAL, Claim, sentence
+from rewardkit.answers.limits import FALLBACK_WINDOW
+from rewardkit.answers.number import fold
+from rewardkit.batch import Status
+
+_DIGIT: Final = re.compile(r"\d|[¼½¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]")
+_ASKS: Final = re.compile(
+    r"\b(?:how\s+(?:many|much|long|far|old|fast|tall|often|big|large)|what|which|who|whose|when|where|find|calculate|determine)\b[^?]*\?",
+    re.IGNORECASE,
+)
+_END: Final = re.compile(r"[.!?](?=[\s*_\"')]|\Z)|[\n。？！]")
+_STRIP: Final = re.compile(r"[\d.,$%*_\s!]+")
+_BULLET: Final = re.compile(r"[.)][ \t]+\S")
+_MAX_QUESTIONS: Final = 8
+
+
+def last_statement(text: str, start: int, stop: int, prompt: str | None = None) -> tuple[Claim, int]:
+    """The claim of the last statement with a number in ``text[start:stop]``, and the offset of its span."""
+    for _ in range(_MAX_QUESTIONS):
+        digit = _last_digit(text, start, stop)
+        if digit < 0:
+            return NOTHING, 0
+        left = _sentence_start(text, max(start, digit - FALLBACK_WINDOW), digit)
+        end = _END.search(text, digit + 1, min(stop, digit + FALLBACK_WINDOW))
+        right = end.start() if end is not None else min(stop, digit + FALLBACK_WINDOW)
+        if text.find("?", right, right + FALLBACK_WINDOW) >= 0:
+            if _ASKS.search(text, left, min(stop, right + FALLBACK_WINDOW)) is not None:
+                return NOTHING, 0
+            if text[right : right + 1] == "?":
+                stop = left
+                continue
+        statement = fold(text[left:right])
+        if statement.strip(" *").isdigit() and _BULLET.match(text, right):
+            stop = left
+            continue
+        if prompt is not None and len(statement.split()) > 3 and text[left:right].strip() in prompt:
+            return NOTHING, 0
+        found = sentence(statement)
+        if found is NOTHING:  # digits in a name ("x2", "3rd"), a bullet
+            stop = left
+            continue
+        if found.status is Status.SCORED and _has_twin(text, start, left, statement):
+            return SEVERAL, 0
+        if found is DENIED:
+            return NOTHING, 0
+        return found, left
+    return NOTHING, 0
+
+
+def _last_digit(text: str, start: int, stop: int) -> int:
+    """Ten C-speed searches from the end; text with other scripts falls back to one pass over its end."""
+    if text.isascii():
+        near = max([text.rfind(d, max(start, stop - 200), stop) for d in "0123456789"])
+        return near if near >= 0 else max([text.rfind(d, start, stop) for d in "0123456789"])
+    low = stop
+    while low > start:
+        low = max(start, low - 2048)
+        last = -1
+        for match in _DIGIT.finditer(text, low, min(stop, low + 2048)):
+            last = match.start()
+        if last >= 0:
+            return last
+    return -1
+
+
+def _sentence_start(text: str, low: int, at: int) -> int:
+    low = max(low, text.rfind("\n", low, at) + 1)
+    start = max(text.rfind(". ", low, at), text.rfind("? ", low, at), text.rfind("! ", low, at))
+    if not text.isascii():
+        start = max(start, text.rfind("。", low, at), text.rfind("？", low, at), text.rfind("！", low, at))
+    return start + 1 if start >= 0 else low
+
+
+def _has_twin(text: str, start: int, left: int, statement: str) -> bool:
+    """True when the statement before says the same words with another number."""
+    if "=" in statement:
+        return False
+    before = fold(text[max(start, left - len(statement) - 24) : left]).rstrip(" \n\t.!?*_")
+    cut = max(before.rfind("\n"), before.rfind(". "), before.rfind("? "), before.rfind("! ")) + 1
+    other = before[cut:].strip(" *_")
+    mine = statement.strip(" *_.")
+    if other == mine or not any([d in other for d in "0123456789"]):
+        return False
+    return _STRIP.sub("", other) == _STRIP.sub("", mine)

@@ -1,0 +1,73 @@
+"""Grading one response to a word problem whose answer is one number."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from rewardkit.answers.compare import gold_number, gold_numbers
+from rewardkit.answers.extract import Answer, extract
+from rewardkit.answers.grade import FAILED, Grade, bad_gold
+from rewardkit.answers.presets import PRESETS
+from rewardkit.batch import Status
+from rewardkit.errors import ParameterError, did_you_mean
+
+GSM8KMode = Literal["flexible", "strict", "verl-strict", "verl-flexible", "lm-eval-strict", "lm-eval-flexible"]
+
+MODES: Final = ("flexible", "strict", *PRESETS)
+
+
+
+def grade_gsm8k(response: str, gold: object, *, mode: str = "flexible", prompt: str | None = None) -> Grade:
+    """Grade a response whose gold is one number, exactly.
+
+    Args:
+        response: what the model wrote.
+        gold: a number, its text, a GSM8K solution (``... #### 72``), or a list of these of which any is right.
+        mode: ``flexible`` (default): the last marked answer (``####``, ``\\boxed{}``, ``<answer>``, "the answer is"), else
+            the last number that the response asserts; ``strict``: only the number after the last ``####``; or another
+            library's convention by name, bug for bug: ``verl-strict``, ``verl-flexible``, ``lm-eval-strict``,
+            ``lm-eval-flexible``.
+        prompt: the question, where it is at hand; what is copied from it is no answer.
+
+    Raises:
+        ParameterError: an unknown mode. Nothing about a response or gold raises.
+
+    >>> grade_gsm8k("So she makes $18 every day.", "18").value
+    1.0
+    >>> grade_gsm8k("#### 71 or 72", "72").status.name
+    'AMBIGUOUS'
+    """
+    if mode in PRESETS:
+        return _by_preset(response, gold, mode)
+    if mode not in ("flexible", "strict"):
+        raise ParameterError(
+            f"gsm8k got mode {mode!r}; expected one of {', '.join(MODES)}", hint=did_you_mean(str(mode), MODES)
+        )
+    if type(gold) is str:
+        value = gold_number(gold)
+        if value is None:
+            return bad_gold(gold)
+        golds = (value,)
+    else:
+        golds = gold_numbers(gold)
+        if not golds:
+            return bad_gold(gold)
+    answer = extract(response, mode=mode, prompt=prompt)  # type: ignore[arg-type]
+    if not isinstance(answer, Answer):
+        return FAILED[answer]
+    if answer.value is None:
+        return Grade(0.0, Status.SCORED, "no-number", answer)
+    return Grade(1.0 if answer.value in golds else 0.0, Status.SCORED, "number", answer)
+
+
+def _by_preset(response: str, gold: object, mode: str) -> Grade:
+    golds = [gold] if isinstance(gold, str | int) and not isinstance(gold, bool) else gold
+    texts = [str(g) for g in golds] if isinstance(golds, list | tuple) and golds else []
+    if not texts:
+        return bad_gold(gold)
+    preset = PRESETS[mode]
+    found = preset.extract(response)
+    if found is None:
+        return FAILED[Status.NO_ANSWER]
+    right = any(preset.equal(found.text, text) for text in texts)
+    return Grade(1.0 if right else 0.0, Status.SCORED, "text", found)

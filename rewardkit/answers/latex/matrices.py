@@ -1,0 +1,54 @@
+"""Sums and products of matrices, worked out before comparison."""
+
+from __future__ import annotations
+
+from rewardkit.answers.latex.tree import Tree, Unreadable
+
+
+def reduce_matrices(tree: Tree) -> Tree:
+    """The tree with arithmetic between matrices carried out; unchanged where there is none.
+
+    Raises:
+        Unreadable: shapes that don't fit.
+    """
+    if tree[0] == "add" and any(_is_matrix(t) for t in tree[1:]):
+        terms = [reduce_matrices(t) for t in tree[1:]]
+        total = terms[0]
+        for term in terms[1:]:
+            total = _added(total, term)
+        return total
+    if tree[0] == "mul" and any(_is_matrix(t) for t in tree[1:]):
+        factors = [reduce_matrices(t) for t in tree[1:]]
+        product = factors[0]
+        for factor in factors[1:]:
+            product = _multiplied(product, factor)
+        return product
+    if tree[0] == "rel":
+        return ("rel", tree[1], tuple(reduce_matrices(t) for t in tree[2]))
+    return tree
+
+
+def _is_matrix(tree: Tree) -> bool:
+    return tree[0] == "matrix" or (tree[0] in ("add", "mul") and any(_is_matrix(t) for t in tree[1:]))
+
+
+def _added(left: Tree, right: Tree) -> Tree:
+    if left[0] != "matrix" or right[0] != "matrix" or len(left) != len(right) or len(left[1]) != len(right[1]):
+        raise Unreadable("a sum of unlike shapes")
+    rows = zip(left[1:], right[1:], strict=True)
+    return ("matrix", *(tuple(("add", a, b) for a, b in zip(r, s, strict=True)) for r, s in rows))
+
+
+def _multiplied(left: Tree, right: Tree) -> Tree:
+    if left[0] != "matrix" and right[0] != "matrix":
+        return ("mul", left, right)
+    if left[0] != "matrix" or right[0] != "matrix":
+        scalar, matrix = (left, right) if right[0] == "matrix" else (right, left)
+        return ("matrix", *(tuple(("mul", scalar, cell) for cell in row) for row in matrix[1:]))
+    if len(left[1]) != len(right) - 1:
+        raise Unreadable("a product of unlike shapes")
+    columns = list(zip(*right[1:], strict=True))
+    return (
+        "matrix",
+        *(tuple(("add", *(("mul", a, b) for a, b in zip(row, col, strict=True))) for col in columns) for row in left[1:]),
+    )

@@ -1,0 +1,248 @@
+r"""The ladder for formulas: form, exact number, list and set, point identity, and at last sympy, which is asked for.
+
+``same`` answers in the calling process whenever it can. What only computer algebra can decide it hands to ``ask``, a
+function of two trees and the kind of question; who answers (a worker, a table of earlier answers) is the caller's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from rewardkit.answers.latex.exact import exact
+from rewardkit.answers.latex.identity import approximate, differ, is_decimal_of, proportional, rational_identity
+from rewardkit.answers.latex.meaning import INFINITY, as_interval, canonical, members, named, stated, upward
+from rewardkit.answers.latex.tree import Tree, is_closed, negative, subtrees
+
+Question = Literal["equal", "proportional", "same-region"]
+Ask = Callable[[Question, Tree, Tree], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class MathRules:
+    r"""The contested rules of formula answers, each with its default and the reason for it.
+
+    Two sets of rules that differ give different verdicts, so they are part of a formula's fingerprint.
+    """
+
+    percent: Literal["either", "unit", "value"] = "either"
+    r"""``10\%`` against a number without a percent sign: ``unit`` is 10, ``value`` is 0.1, ``either`` takes both, because
+    golds are written both ways. Without a percent sign on either side nothing is ever rescaled."""
+    digits: int | None = 6
+    r"""A decimal stands for a value that no decimal equals (``\sqrt{2}``, ``1/3``) when it is right to its last place and has
+    this many significant digits; None: never. Two decimals, or integers, are only ever compared exactly."""
+    order_matters: bool = False
+    """Whether ``1, 2`` and ``2, 1`` differ. Most lists of answers are solution sets; tuples are always ordered."""
+    assume_positive: bool = True
+    r"""Variables may be taken as positive where that decides (``\sqrt{1/n}`` and ``1/\sqrt{n}``), unless bars are written."""
+
+
+@dataclass
+class Ladder:
+    """One comparison: the rules, whom to ask, and the deepest rung that was needed."""
+
+    rules: MathRules
+    ask: Ask
+    rung: str = "form"
+
+    def same(self, gold: Tree, answer: Tree) -> bool:
+        """Whether two answers are the same."""
+        gold, answer = stated(gold), stated(answer)
+        if gold == answer:
+            return True
+        lists = members(gold), members(answer)
+        if lists[0] is not None or lists[1] is not None:
+            return self._same_lists(gold, answer, lists[0], lists[1])
+        name, value = named(gold)
+        other_name, other_value = named(answer)
+        if name is not None and other_name is not None:
+            return (self._same_names(name, other_name) and self._same_value(value, other_value)) or (
+                gold[0] == answer[0] == "rel" and self._same_relation(gold, answer)
+            )
+        if (name is None) != (other_name is None):
+            if gold[0] == answer[0] == "rel" and self._same_relation(gold, answer):
+                return True
+            return self._same_value(value, other_value)
+        return self._same_value(gold, answer)
+
+    def _same_names(self, left: Tree, right: Tree) -> bool:
+        """``x`` isn't ``y``; ``y`` may be ``f(x)``."""
+        return left == right or "app" in (left[0], right[0]) or "text" in (left[0], right[0]) or _is_word(left) or _is_word(right)
+
+    def _same_lists(self, gold: Tree, answer: Tree, left: tuple[str, list[Tree]] | None, right: tuple[str, list[Tree]] | None) -> bool:
+        self.rung = "list"
+        if left is None or right is None:
+            kind, items = left or right or ("list", [])
+            single = gold if left is None else answer
+            if len(items) == 1:
+                return self.same(items[0], single) if left is not None else self.same(single, items[0])
+            _, value = named(single)
+            if kind == "list" and value[0] in ("pair", "tuple") and len(value) - 1 == len(items):
+                bare = [named(i)[1] for i in items]
+                return all(self.same(v, i) for v, i in zip(value[1:], bare, strict=True))
+            return False
+        if len(left[1]) != len(right[1]):
+            return False
+        golds, answers = left[1], right[1]
+        names, other_names = [named(t)[0] for t in golds], [named(t)[0] for t in answers]
+        all_named = None not in names and None not in other_names
+        if not (all_named and len(set(names)) > 1):
+            golds = [v if n is not None else t for t, (n, v) in zip(golds, map(named, golds), strict=True)]
+            answers = [v if n is not None else t for t, (n, v) in zip(answers, map(named, answers), strict=True)]
+        if self.rules.order_matters and "set" not in (left[0], right[0]):
+            return all(self.same(g, a) for g, a in zip(golds, answers, strict=True))
+        return self._match(golds, answers)
+
+    def _match(self, golds: list[Tree], answers: list[Tree]) -> bool:
+        """Equality as multisets; equal members are interchangeable, so greedy matching is enough."""
+        left = list(answers)
+        for gold in golds:
+            for i, answer in enumerate(left):
+                if self.same(gold, answer):
+                    del left[i]
+                    break
+            else:
+                return False
+        return True
+
+    def _same_value(self, gold: Tree, answer: Tree) -> bool:
+        if gold[0] == "percent" or answer[0] == "percent":
+            return self._same_percent(gold, answer)
+        left, right = _set_form(gold), _set_form(answer)
+        if left is not None and right is not None:
+            return self._same_sets(left, right)
+        if gold[0] == "rel" and answer[0] == "rel":
+            return self._same_relation(gold, answer)
+        if gold[0] == "rel" or answer[0] == "rel":
+            relation, other = (gold, answer) if gold[0] == "rel" else (answer, gold)
+            if other[0] in ("union", "interval", "pair") and set(relation[1]) <= {"<", "<=", ">", ">="}:
+                self.rung = "sympy"
+                return self.ask("same-region", relation, other)
+            return False
+        if gold[0] in ("pair", "tuple") and answer[0] in ("pair", "tuple"):
+            self.rung = "tuple"
+            return len(gold) == len(answer) and all(self.same(g, a) for g, a in zip(gold[1:], answer[1:], strict=True))
+        if gold[0] == "matrix" and answer[0] == "matrix":
+            self.rung = "matrix"
+            shapes = [len(r) for r in gold[1:]] == [len(r) for r in answer[1:]]
+            return shapes and all(
+                self.same(g, a) for rows in zip(gold[1:], answer[1:], strict=True) for g, a in zip(*rows, strict=True)
+            )
+        if gold[0] in _COMPOUND or answer[0] in _COMPOUND:
+            return canonical(gold) == canonical(answer)
+        return self._same_expression(gold, answer)
+
+    def _same_percent(self, gold: Tree, answer: Tree) -> bool:
+        both = gold[0] == answer[0] == "percent"
+        bare_gold = gold[1] if gold[0] == "percent" else gold
+        bare_answer = answer[1] if answer[0] == "percent" else answer
+        if both or self.rules.percent in ("either", "unit"):
+            if self.same(bare_gold, bare_answer):
+                return True
+        if both or self.rules.percent == "unit":
+            return False
+        hundredth = ("num", Fraction(1, 100), -1)
+        gold = ("mul", hundredth, bare_gold) if gold[0] == "percent" else gold
+        answer = ("mul", hundredth, bare_answer) if answer[0] == "percent" else answer
+        return self.same(gold, answer)
+
+    def _same_sets(self, left: Tree, right: Tree) -> bool:
+        """Intervals and unions of them; ``(a, b)`` is an open interval where the other side is one."""
+        self.rung = "interval"
+        if left[0] == right[0] == "interval":
+            return (
+                left[3:] == right[3:] and self.same(left[1], right[1]) and self.same(left[2], right[2])
+            )
+        if left[0] == right[0] == "union" and len(left) == len(right):
+            return self._match([_set_form(t) or t for t in left[1:]], [_set_form(t) or t for t in right[1:]])
+        return False
+
+    def _same_relation(self, gold: Tree, answer: Tree) -> bool:
+        gold, answer = upward(gold), upward(answer)
+        if gold[1] == answer[1] and len(gold[2]) == len(answer[2]):
+            self.rung = "relation"
+            if all(self.same(g, a) for g, a in zip(gold[2], answer[2], strict=True)):
+                return True
+        if len(gold[2]) != 2 or gold[1] != answer[1] or gold[1][0] not in ("=", "!=", "<", "<="):
+            return False
+        if any(t[0] in _COMPOUND for t in (*gold[2], *answer[2])):
+            return False
+        left, right = _difference(gold), _difference(answer)
+        if gold[1][0] in ("<", "<="):
+            self.rung = "sympy"
+            return not differ(left, right, up_to_factor=True) and self.ask("same-region", gold, answer)
+        exact_verdict = proportional(left, right)
+        if exact_verdict is not None:
+            self.rung = "identity"
+            return exact_verdict
+        if differ(left, right, up_to_factor=True):
+            self.rung = "points"
+            return False
+        self.rung = "sympy"
+        return self.ask("proportional", left, right)
+
+    def _same_expression(self, gold: Tree, answer: Tree) -> bool:
+        left, right = exact(gold), exact(answer)
+        if left is not None and right is not None:
+            self.rung = "number"
+            return left == right or self._is_rounded(gold, answer, left, right)
+        if is_closed(gold) and is_closed(answer) and self._is_rounded(gold, answer, left, right):
+            self.rung = "rounded"
+            return True
+        if canonical(gold) == canonical(answer):
+            return True
+        if any(t[0] in ("big", *_COMPOUND) or t == INFINITY for tree in (gold, answer) for t in subtrees(tree)):
+            return False
+        identical = rational_identity(gold, answer)
+        if identical is not None:
+            self.rung = "identity"
+            return identical
+        if differ(gold, answer):
+            self.rung = "points"
+            return False
+        self.rung = "sympy"
+        return self.ask("equal", gold, answer)
+
+    def _is_rounded(self, gold: Tree, answer: Tree, left: object, right: object) -> bool:
+        """One side is a decimal, the other a value that no decimal equals."""
+        if self.rules.digits is None:
+            return False
+        for decimal, other, value in ((answer, gold, left), (gold, answer, right)):
+            if decimal[0] != "num" or decimal[2] < 1:
+                continue
+            if value is None:
+                number = approximate(other)
+                if number is not None and is_decimal_of(decimal, number, self.rules.digits):
+                    return True
+            elif isinstance(value, Fraction) and not _terminates(value) and is_decimal_of(decimal, value, self.rules.digits):
+                return True
+        return False
+
+
+_COMPOUND = ("pair", "tuple", "list", "set", "interval", "union", "intersect", "minus", "matrix", "rel", "text")
+
+
+def _is_word(tree: Tree) -> bool:
+    return tree[0] == "sym" and len(tree[1]) > 1 and tree[1].isalpha()
+
+
+def _terminates(value: Fraction) -> bool:
+    bottom = value.denominator
+    for prime in (2, 5):
+        while bottom % prime == 0:
+            bottom //= prime
+    return bottom == 1
+
+
+def _difference(relation: Tree) -> Tree:
+    return ("add", relation[2][0], negative(relation[2][1]))
+
+
+def _set_form(tree: Tree) -> Tree | None:
+    if tree[0] in ("interval", "union"):
+        return tree
+    if tree[0] == "pair":
+        return ("interval", tree[1], tree[2], False, False)
+    return as_interval(tree)

@@ -1,0 +1,141 @@
+"""The last rung: sympy decides whether two trees are equal. Runs in worker processes only.
+
+Trees are turned into sympy objects node by node; no text is ever parsed here. The calling process has checked every
+static limit, and the worker has a deadline, so nothing in here needs to be careful about time.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from rewardkit.answers.latex.tree import Tree, decoded
+
+_DIGITS = 40
+_FUNCTIONS: dict[str, Any] = {
+    "sqrt": sp.sqrt, "sin": sp.sin, "cos": sp.cos, "tan": sp.tan, "cot": sp.cot, "sec": sp.sec, "csc": sp.csc,
+    "sinh": sp.sinh, "cosh": sp.cosh, "tanh": sp.tanh, "asin": sp.asin, "acos": sp.acos, "atan": sp.atan, "exp": sp.exp,
+    "ln": sp.log, "abs": sp.Abs, "floor": sp.floor, "ceil": sp.ceiling, "factorial": sp.factorial, "binom": sp.binomial,
+    "gcd": sp.gcd, "lcm": sp.lcm, "max": sp.Max, "min": sp.Min, "mod": sp.Mod,
+}  # fmt: skip
+_CONSTANTS: dict[str, Any] = {"pi": sp.pi, "e": sp.E, "i": sp.I, "oo": sp.oo}
+
+
+class NotSymbolic(Exception):
+    """The tree has a node that means nothing to sympy."""
+
+
+def build(tree: Tree, *, positive: bool = False) -> Any:
+    """The sympy expression of a tree.
+
+    Raises:
+        NotSymbolic: the tree has a node without a meaning here.
+    """
+    tag = tree[0]
+    if tag == "num":
+        return _rational(tree[1])
+    if tag == "const":
+        return _CONSTANTS[tree[1]]
+    if tag == "sym":
+        return sp.Symbol(tree[1], real=True, positive=True) if positive else sp.Symbol(tree[1], real=True)
+    if tag == "add":
+        return sp.Add(*[build(t, positive=positive) for t in tree[1:]])
+    if tag == "mul":
+        return sp.Mul(*[build(t, positive=positive) for t in tree[1:]])
+    if tag == "pow":
+        return sp.Pow(build(tree[1], positive=positive), build(tree[2], positive=positive))
+    if tag == "percent":
+        return build(tree[1], positive=positive) / 100
+    if tag == "app":
+        return sp.Function(tree[1])(*[build(t, positive=positive) for t in tree[2:]])
+    if tag == "fn":
+        return _function(tree[1], [build(t, positive=positive) for t in tree[2:]])
+    raise NotSymbolic(str(tag))
+
+
+def _rational(value: int | Fraction) -> Any:
+    return sp.Integer(value) if isinstance(value, int) else sp.Rational(value.numerator, value.denominator)
+
+
+def _function(name: str, arguments: list[Any]) -> Any:
+    if name == "log":
+        if len(arguments) == 2:
+            return sp.log(arguments[0]) / sp.log(arguments[1])
+        return sp.log(arguments[0])
+    if name == "lg":
+        return sp.log(arguments[0]) / sp.log(10)
+    if name not in _FUNCTIONS:
+        raise NotSymbolic(name)
+    return _FUNCTIONS[name](*arguments)
+
+
+def answer(question: str, gold: Any, given: Any, assume_positive: bool) -> bool:
+    """:func:`decide` on trees as JSON carries them: what the calling process asks a worker."""
+    return decide(question, decoded(gold), decoded(given), assume_positive)
+
+
+def decide(question: str, gold: Tree, answer: Tree, assume_positive: bool) -> bool:
+    """The verdict on one question of :mod:`rewardkit.answers.latex.same`."""
+    try:
+        if question == "same-region":
+            return _region(gold) == _region(answer)
+        if question == "proportional":
+            left, right = build(gold), build(answer)
+            if right == 0 or left == 0:
+                return bool(left == right)
+            ratio = sp.simplify(left / right)
+            return bool(not ratio.free_symbols and ratio != 0 and ratio.is_finite is not False)
+        return _equal(gold, answer, positive=False) or (assume_positive and _equal(gold, answer, positive=True))
+    except (NotSymbolic, ZeroDivisionError, NotImplementedError, TypeError, ValueError, AttributeError, RecursionError):
+        return False
+
+
+def _equal(gold: Tree, answer: Tree, *, positive: bool) -> bool:
+    difference = build(gold, positive=positive) - build(answer, positive=positive)
+    if difference == 0:
+        return True
+    if difference.has(sp.nan, sp.zoo, sp.oo):
+        return False
+    if not difference.free_symbols:
+        value = difference.evalf(_DIGITS)
+        if not value.is_number or not value.is_finite:
+            return False
+        if abs(value) > sp.Float(10) ** (-_DIGITS // 2):
+            return False
+    simplified = sp.simplify(sp.expand(difference) if difference.is_polynomial() else difference)
+    if simplified == 0:
+        return True
+    if not simplified.free_symbols:
+        verdict = simplified.equals(0)
+        return bool(verdict) or (verdict is None and abs(simplified.evalf(2 * _DIGITS)) < sp.Float(10) ** -_DIGITS)
+    return bool(sp.simplify(sp.expand_trig(sp.expand_log(simplified, force=positive))) == 0)
+
+
+def _region(tree: Tree) -> Any:
+    """The set of reals that an inequality chain, interval or union describes, for one unknown."""
+    if tree[0] in ("interval", "pair"):
+        closed = (tree[3], tree[4]) if tree[0] == "interval" else (False, False)
+        low, high = build(tree[1]), build(tree[2])
+        return sp.Interval(low, high, not closed[0] or not low.is_finite, not closed[1] or not high.is_finite)
+    if tree[0] == "union":
+        return sp.Union(*[_region(t) for t in tree[1:]])
+    if tree[0] != "rel":
+        raise NotSymbolic(tree[0])
+    parts = [build(_plain(t)) for t in tree[2]]
+    unknowns = set().union(*[p.free_symbols for p in parts])
+    if len(unknowns) != 1:
+        raise NotSymbolic("several unknowns")
+    unknown = sp.Symbol("x", real=True)
+    parts = [p.subs(next(iter(unknowns)), unknown) for p in parts]
+    region = sp.S.Reals
+    for operator, left, right in zip(tree[1], parts, parts[1:], strict=False):
+        relation = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge}[operator](left, right)
+        region = region.intersect(sp.solveset(relation, unknown, sp.S.Reals))
+    return region
+
+
+def _plain(tree: Tree) -> Tree:
+    """An applied function as an unknown of its own: ``0 < f(x) < 1`` is about ``f(x)``."""
+    return ("sym", "f") if tree[0] == "app" else tree

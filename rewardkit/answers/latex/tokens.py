@@ -1,0 +1,123 @@
+r"""LaTeX or plain formula text to tokens, after the static limits.
+
+Spacing, sizing and font commands vanish here, so that the parser sees mathematics only. ``1{,}000``, ``1\,000`` and
+``1,000`` are one number unless the comma stands in brackets, where it separates.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from rewardkit.answers.latex.tree import OverLimit, Unreadable
+from rewardkit.answers.limits import MAX_DIGITS, MAX_FORMULA, MAX_TOKENS
+from rewardkit.answers.number import fold
+
+
+class Token(NamedTuple):
+    """``kind`` is num, cmd, name, op or text; ``space`` tells whether blank stood before it."""
+
+    kind: str
+    text: str
+    space: bool
+
+
+_SPACING: Final = re.compile(
+    r"(\\\\)|\\(?:[,;:!>]|quad(?![a-z])|qquad(?![a-z])|displaystyle|textstyle|left(?![a-z])|right(?![a-z])|[bB]igg?[lr]?(?![a-z])"
+    r"|limits(?![a-z])|nolimits|hfill|noindent|middle|enspace|thinspace|medspace|phantom\{[^{}]*\}|[hv]space\*?\{[^{}]*\})"
+    r"|\\\$|\$|~|\\ |\\(?=\s|\Z)|&(?=[=<>])"
+)
+_DEGREE: Final = re.compile(r"\^\s*\{?\s*\\circ\s*\}?|\\degrees?\b|\\circ(?=\s*[,.;)}\]]|\s*\Z)|°|º")
+_UNICODE: Final = {
+    ord(k): v
+    for k, v in {
+        "π": r"\pi ", "∞": r"\infty ", "√": r"\sqrt", "×": r"\times ", "·": r"\cdot ", "∙": r"\cdot ", "≤": r"\le ", "≥": r"\ge ",
+        "≠": r"\ne ", "±": r"\pm ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ", "≈": r"\approx ",
+        "φ": r"\phi ", "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
+        "⌈": r"\lceil ", "⌉": r"\rceil ", "²": "^{2}", "³": "^{3}", "½": r"\frac{1}{2}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}",
+        "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "€": " ", "£": " ", "¥": " ",
+    }.items()
+}  # fmt: skip
+_TOKEN: Final = re.compile(
+    r"""(?P<space>\s+)
+      | (?P<repeating> \d*\.\d*\\overline\s*\{\d+\})
+      | (?P<num> \d{1,3}(?:(?:\{,\}|,)\d{3})+(?![\d])(?:\.\d+)? | \d+(?:\.\d+)? | \.\d+ )
+      | \\(?:text|textbf|textit|textrm|mbox|operatorname\*?|mathrm|mathbf|mathit|mathsf|mathcal|bf|bm|boldsymbol|hbox|emph)\s*
+            \{(?P<text>[^{}]*)\}
+      | \\begin\{(?P<begin>[a-z]+\*?)\}(?:\{[^{}]*\}|\[[^\]]*\])? | \\end\{(?P<end>[a-z]+\*?)\}
+      | \\mathbb\s*\{?(?P<bb>[A-Z])\}?
+      | (?P<cmd>\\(?:[a-zA-Z]+|[{}|%\\]))
+      | (?P<name>[a-zA-Z]+)
+      | (?P<op>\*\*|<=|>=|!=|==|[-+*/^_=<>(){}\[\],;|!%&:'])
+    """,
+    re.VERBOSE,
+)
+_SPACED_GROUP: Final = re.compile(r"(?<=\d)\s*(?:,\s?\\!|\\!,?|\\,)\s*(?=\d{3}(?!\d))")
+_RUN: Final = re.compile(rf"\d{{{MAX_DIGITS + 1}}}")
+
+
+def tokenize(text: str, *, grouped: bool = True) -> list[Token]:
+    """The tokens of a formula.
+
+    Args:
+        text: the formula, without its ``$ $``.
+        grouped: read ``1,000`` as one number; False reads every comma as a separator.
+
+    Raises:
+        OverLimit: longer than MAX_FORMULA, more than MAX_TOKENS, or a run over MAX_DIGITS.
+        Unreadable: a character that no formula has.
+    """
+    if len(text) > MAX_FORMULA:
+        raise OverLimit("characters")
+    text = _SPACED_GROUP.sub("{,}", text)
+    text = fold_formula(text)
+    if _RUN.search(text):
+        raise OverLimit("digits in a run")
+    tokens: list[Token] = []
+    at = 0
+    space = False
+    depth = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise Unreadable(text[at])
+        kind = match.lastgroup
+        at = match.end()
+        if kind == "space":
+            space = True
+            continue
+        body = match[kind] if kind is not None else ""
+        if kind == "num" and "," in body and (not grouped or (depth and "{" not in body)):
+            first = body.partition(",")[0].rstrip("{")
+            at = match.start() + len(first)
+            body = first
+        if kind == "op" and body in "([" or kind == "cmd" and body == "\\{":
+            depth += 1
+        elif kind == "op" and body in ")]" or kind == "cmd" and body == "\\}":
+            depth = max(0, depth - 1)
+        tokens.append(_token(kind or "op", body, space))
+        space = False
+        if len(tokens) > MAX_TOKENS:
+            raise OverLimit("tokens")
+    return tokens
+
+
+def _token(kind: str, body: str, space: bool) -> Token:
+    if kind == "num":
+        return Token("num", body.replace("{,}", "").replace(",", ""), space)
+    if kind == "bb":
+        return Token("cmd", "\\mathbb" + body, space)
+    return Token(kind, body, space)
+
+
+def fold_formula(text: str) -> str:
+    """Formula text in ASCII, without what has no meaning: sizes, spaces, currency and degree signs."""
+    if not text.isascii():
+        text = fold(text.translate(_UNICODE)).replace("\u202f", " ")
+    else:
+        text = fold(text)
+    return _SPACING.sub(_keep_row_break, _DEGREE.sub(" ", text))
+
+
+def _keep_row_break(match: re.Match[str]) -> str:
+    return match[1] or " "

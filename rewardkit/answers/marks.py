@@ -1,0 +1,189 @@
+"""Where a response marks its answers: ``####``, ``\\boxed{}``, ``<answer>``, ``The answer is``.
+
+Only places are found here; what stands there is read by the caller. Every search is a C-speed ``str.find`` for a literal,
+followed by a bounded look at the place, so the work is linear in the text and small when nothing is there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from rewardkit.answers.limits import MAX_CLAIM, MAX_MARKERS
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One marked place: ``text[start:end]`` is what it marks, ``begin`` is where the marker itself starts."""
+
+    kind: str
+    begin: int
+    start: int
+    end: int
+
+
+class TooManyMarkers(Exception):
+    """More than MAX_MARKERS markers, or braces nested past use: the response gets the status LIMIT."""
+
+
+_STOP_TOKENS: Final = re.compile(
+    r"<\|(?:im_end|im_start|eot_id|eom_id|endoftext|end_of_text|end|user|assistant|start_header_id|begin_of_text)\|>|</s>|<eos>|<end_of_turn>"
+)
+_WORD: Final = re.compile(r"\w")
+
+
+def visible_part(text: str) -> tuple[int, int] | None:
+    """The part of a response that speaks to the reader: after the reasoning, before the end-of-turn token.
+
+    The last ``</think>`` ends the reasoning (the opening tag may stand in the prompt). Reasoning that never ends was cut
+    off, and nothing was said: None.
+    """
+    if "<" not in text:
+        return 0, len(text)
+    closing = text.rfind("</think>")
+    start = closing + 8 if closing >= 0 else 0
+    if text.find("<think>", start) >= 0:
+        return None
+    stop = len(text)
+    if "<|" in text or "</s>" in text or "<e" in text:
+        for count, token in enumerate(_STOP_TOKENS.finditer(text, start)):
+            if count == MAX_MARKERS or _WORD.search(text, start, token.start()) is not None:
+                stop = token.start()
+                break
+            start = token.end()
+    return start, stop
+
+
+def find_marks(text: str, start: int, stop: int, *, hashes_only: bool = False) -> list[Mark]:
+    """All marks in ``text[start:stop]``, in order.
+
+    Raises:
+        TooManyMarkers: more than MAX_MARKERS of them.
+    """
+    marks: list[Mark] = []
+    if (at := text.find("####", start, stop)) >= 0:
+        _hashes(text, at, stop, marks)
+    if hashes_only:
+        return marks
+    for word in ("\\boxed", "\\fbox"):
+        if (at := text.find(word, start, stop)) >= 0:
+            _boxes(text, word, at, stop, marks)
+    if (at := text.find("<answer>", start, stop)) >= 0:
+        _tags(text, at, stop, marks)
+    for word in ("nswer", "NSWER", "答案"):
+        if (at := text.find(word, start, stop)) >= 0:
+            _labels(text, word, at, stop, marks)
+    if len(marks) > 1:
+        marks.sort(key=_begin)
+    return marks
+
+
+def _begin(mark: Mark) -> int:
+    return mark.begin
+
+
+def _add(marks: list[Mark], mark: Mark) -> None:
+    if len(marks) >= MAX_MARKERS:
+        raise TooManyMarkers
+    marks.append(mark)
+
+
+_HASH_RUN: Final = re.compile("#*+")
+
+
+def _hashes(text: str, at: int, stop: int, marks: list[Mark]) -> None:
+    while at >= 0:
+        start = at + 4
+        if text.startswith("#", start):
+            start = _HASH_RUN.match(text, start, stop).end()  # type: ignore[union-attr]
+        end = text.find("\n", start, stop)
+        if end < 0:
+            end = stop
+        _add(marks, Mark("####", at, start, min(end, start + MAX_CLAIM)))
+        at = text.find("####", start, stop)
+
+
+_BRACE: Final = re.compile(r"\\.|[{}]", re.DOTALL)
+_BARE_BOX: Final = re.compile(r"[ ]?([0-9][^\s{}$]{0,100})")
+_MAX_BRACES: Final = 20_000
+
+
+def _boxes(text: str, word: str, at: int, stop: int, marks: list[Mark]) -> None:
+    budget = _MAX_BRACES
+    looked = 0
+    while at >= 0:
+        looked += 1
+        start = at + len(word)
+        opening = start
+        while opening < min(stop, start + 8) and text[opening] in " \t":
+            opening += 1
+        if opening < stop and text[opening] == "{":
+            end, used = closing_brace(text, opening, min(stop, opening + MAX_CLAIM))
+            budget -= used
+            if budget < 0 or looked > MAX_MARKERS * 4:
+                raise TooManyMarkers
+            if end >= 0:
+                _add(marks, Mark("boxed", at, opening + 1, end))
+        elif (bare := _BARE_BOX.match(text, start, stop)) is not None:
+            _add(marks, Mark("boxed", at, bare.start(1), bare.end(1)))
+        at = text.find(word, start, stop)
+
+
+def closing_brace(text: str, opening: int, stop: int) -> tuple[int, int]:
+    """The place of the brace that closes the one at ``opening`` (-1: none before ``stop``), and the braces looked at."""
+    depth = used = 0
+    for found in _BRACE.finditer(text, opening, stop):
+        used += 1
+        brace = found[0]
+        if brace == "{":
+            depth += 1
+        elif brace == "}":
+            depth -= 1
+            if depth == 0:
+                return found.start(), used
+    return -1, used
+
+
+def _tags(text: str, at: int, stop: int, marks: list[Mark]) -> None:
+    while at >= 0:
+        start = at + 8
+        end = text.find("</answer>", start, stop)
+        if end < 0:
+            return
+        if end - start <= MAX_CLAIM:
+            _add(marks, Mark("answer-tag", at, start, end))
+        at = text.find("<answer>", start, stop)
+
+
+_LABEL: Final = re.compile(
+    r"""(?:nswers?|NSWERS?|答案)
+        (?: [\s*_"')\]}]{0,8}+ (?::|=|：|是|为|應?该?为)
+          | [^\n.?!\d:=#]{0,48}? (?: \b(?:is|are|was|were|be|equals|becomes)\b | (?=\b(?:is|was)(?:n't|n’t)|\bcan(?:no|'|’)t\b) )
+          | [\s*_]{0,8}\n
+        )
+        (?:[\s*_]{0,8}+:)?""",
+    re.VERBOSE,
+)
+_SENTENCE_END: Final = re.compile(r"[.!?](?=[\s*_\"')]|\Z)|\n|。")
+_LABEL_REACH: Final = 400
+_BLANK: Final = re.compile(r"[\s*_:$\\\[(`]*")
+
+
+def _labels(text: str, word: str, at: int, stop: int, marks: list[Mark]) -> None:
+    looked = 0
+    while at >= 0:
+        looked += 1
+        if looked > MAX_MARKERS * 4:
+            raise TooManyMarkers
+        label = _LABEL.match(text, at, min(stop, at + 100))
+        following = at + len(word)
+        if label is not None and (word == "答案" or text[at - 1 : at] in ("a", "A")):
+            start = label.end()
+            blank = _BLANK.match(text, start, min(stop, start + 100))
+            first = blank.end() if blank is not None else start
+            found = _SENTENCE_END.search(text, first, min(stop, start + _LABEL_REACH))
+            end = found.start() if found is not None else min(stop, start + _LABEL_REACH)
+            _add(marks, Mark("label", max(at - 1, 0), start, end))
+            following = max(following, start)
+        at = text.find(word, following, stop)

@@ -1,0 +1,196 @@
+r"""From a response to the formula or words that it asserts as its answer.
+
+The last marker is the claim, as for numbers: ``\boxed{}``, ``<answer>``, ``####``, "the answer is". Boxes that are joined by
+a comma or "and" are one list. Without a marker it is the last formula or number of the last sentence that has one; a
+response that is nothing but a formula or a few words is its own answer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rewardkit.answers.claim import sentence
+from rewardkit.answers.extract import Answer, Mode
+from rewardkit.answers.latex.atoms import FUNCTIONS
+from rewardkit.answers.latex.form import text_key
+from rewardkit.answers.limits import MAX_CHARS, MAX_FORMULA
+from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
+from rewardkit.answers.number import fold
+from rewardkit.batch import Status
+
+_JOIN: Final = re.compile(
+    r"(?:[\s$,;.*]|\\[()\[\],;:! ]|\\q?quad\b|\\(?:text|mathrm)\{\s*(?:and|or|,)*\s*\}|\b(?:and|or)\b"
+    r"|\(?[a-zA-Z](?:_\{?\w+\}?)?(?:,\s*[a-zA-Z](?:_\{?\w+\}?)?)*\)?\s*=)*\Z"
+)
+_MATH: Final = re.compile(
+    r"\\\[(?P<a>.+?)\\\]|\$\$(?P<b>.+?)\$\$|\\\((?P<c>.+?)\\\)|(?<![\\$])\$(?P<d>(?:[^$\n\\]|\\.)+)\$|\\begin\{(?P<e>[a-z]*matrix)\}.*?\\end\{(?P=e)\}",
+    re.DOTALL,
+)
+_PLAIN_WORD: Final = re.compile(r"\\(?:text|mathrm|mbox|textbf|operatorname)\s*\{[^{}]*\}|\\[a-zA-Z]+|([^\W\d_]{3,})")
+_BOUNDARY: Final = re.compile(r"[.!?](?=\s|\Z)|\n\s*\n")
+_REACH: Final = 3000
+_SHORT: Final = 200
+_MAX_STEPS: Final = 12
+
+
+def extract_math(response: str, *, mode: Mode = "flexible") -> Answer | Status:
+    r"""The formula, number or words that a response asserts as its answer.
+
+    Args:
+        response: what the model wrote.
+        mode: ``strict`` takes the last ``\boxed{}`` (or boxes joined into a list) and nothing else; ``flexible`` takes the
+            last marker of any kind and, where there is none, the last formula or number of the last sentence with one.
+
+    >>> extract_math(r"so $x = \boxed{\frac{1}{2}}$ at last").text
+    '\\frac{1}{2}'
+    """
+    if len(response) > MAX_CHARS:
+        return Status.LIMIT
+    part = visible_part(response)
+    if part is None:
+        return Status.NO_ANSWER
+    start, stop = part
+    try:
+        marks = find_marks(response, start, stop)
+    except TooManyMarkers:
+        return Status.LIMIT
+    boxes = _outermost([m for m in marks if m.kind == "boxed"])
+    if mode == "strict":
+        return _boxed(response, boxes) if boxes else Status.NO_ANSWER
+    last = _last_mark(response, marks, boxes, stop)
+    if last is None:
+        return _unmarked(response, start, stop)
+    if last.kind == "boxed":
+        return _boxed(response, boxes)
+    if last.kind == "label":
+        return _stated(response, last.start, last.end, "label") or Status.NO_ANSWER
+    text = response[last.start : last.end].strip()
+    if not text:
+        return Status.NO_ANSWER
+    others = {text_key(response[m.start : m.end]) for m in marks if m.kind == last.kind}
+    if len(others) >= 3:
+        return Status.AMBIGUOUS
+    return _stated(response, last.start, last.end, last.kind) or _answer(response, last.start, last.end, last.kind)
+
+
+def _outermost(boxes: list[Mark]) -> list[Mark]:
+    found: list[Mark] = []
+    for box in boxes:
+        if not found or box.begin >= found[-1].end:
+            found.append(box)
+    return found
+
+
+def _last_mark(text: str, marks: list[Mark], boxes: list[Mark], stop: int) -> Mark | None:
+    for i in range(len(marks) - 1, -1, -1):
+        mark = marks[i]
+        if mark.kind == "boxed" and mark not in boxes:
+            continue
+        if mark.kind in ("label", "answer-tag") and any(m.begin < mark.end for m in marks[i + 1 :]):
+            continue
+        if mark.kind == "label" and _stated(text, mark.start, mark.end, "label") is None:
+            continue
+        if mark.kind == "####" and text[mark.end : stop].strip() and not re.match(r"\s*[\d$\\(-]", text[mark.start : mark.end]):
+            continue
+        return mark
+    return None
+
+
+def _answer(text: str, start: int, end: int, marker: str) -> Answer:
+    content = text[start:end]
+    first = start + len(content) - len(content.lstrip())
+    last = first + len(content.strip())
+    return Answer(text[first:last], (first, last), marker)
+
+
+def _boxed(text: str, boxes: list[Mark]) -> Answer | Status:
+    """The last box, or the list of the boxes that are joined to it."""
+    group = [boxes[-1]]
+    for box in reversed(boxes[:-1]):
+        if _JOIN.match(text, box.end + 1, group[0].begin) is None:
+            break
+        group.insert(0, box)
+    contents = [text[b.start : b.end].strip() for b in group]
+    if len({text_key(c) for c in contents}) == 1:
+        if not contents[0]:
+            return Status.NO_ANSWER
+        distinct = {text_key(text[b.start : b.end]) for b in boxes}
+        if len(distinct) >= 3:
+            return Status.AMBIGUOUS
+        return _answer(text, boxes[-1].start, boxes[-1].end, "boxed")
+    span = (group[0].begin, group[-1].end + 1)
+    return Answer(", ".join(contents), span, "boxed")
+
+
+def has_words(text: str) -> bool:
+    """True when plain words stand in a text: it is prose, not a formula."""
+    return any(m[1] is not None and m[1] not in FUNCTIONS and m[1].lower() not in _FORMULA_WORDS for m in _PLAIN_WORD.finditer(text))
+
+
+_FORMULA_WORDS: Final = frozenset(["and", "infty", "infinity", "mod"])
+
+
+def _stated(text: str, start: int, end: int, marker: str) -> Answer | None:
+    """The value that a stretch of prose states: all of it where it is a formula, else its last formula or number."""
+    content = text[start:end]
+    body = content.strip(" \t\n*_:`")
+    if not body:
+        return None
+    plain = _MATH.sub(" ", body)
+    if not has_words(plain) and not re.search(r"[A-Za-z]{3}", plain.replace("and", "").replace("or", "")):
+        return _answer(text, start, end, marker)
+    last: re.Match[str] | None = None
+    for match in _MATH.finditer(text, start, end):
+        if not has_words(next((g for g in match.group("a", "b", "c", "d") if g is not None), "")):
+            last = match
+    tail = last.end() if last is not None else start
+    rest = sentence(fold(text[tail:end]))
+    if rest.status is Status.SCORED:
+        return _answer(text, tail + rest.start, tail + rest.end, marker)
+    if rest.status is Status.AMBIGUOUS:
+        return None
+    if last is not None:
+        return _answer(text, last.start(), last.end(), marker)
+    words = body.split()
+    if marker == "label" and len(words) <= 8:
+        return _answer(text, start, end, marker)
+    return None
+
+
+def _unmarked(text: str, start: int, stop: int) -> Answer | Status:
+    body = text[start:stop].strip()
+    if not body:
+        return Status.NO_ANSWER
+    if len(body) <= _SHORT and not has_words(_MATH.sub(" ", body)):
+        return _answer(text, start, stop, "whole")
+    low = max(start, stop - _REACH)
+    bounds = [m.end() for m in _BOUNDARY.finditer(text, low, stop)][-_MAX_STEPS:]
+    edges = [low, *(b for b in bounds if b < stop), stop]
+    masked = _protect(text, low, stop)
+    right = stop
+    for left in reversed(edges[:-1]):
+        if masked[left - low] and left != low:
+            continue  # inside a formula
+        if text[left:right].strip():
+            question = text[left:right].rstrip().endswith("?")
+            found = None if question else _stated(text, left, right, "last-value")
+            if found is not None:
+                return found
+            if not question and sentence(fold(text[left:right][-MAX_FORMULA:])).denied:
+                return Status.NO_ANSWER
+            if not question and any(c.isdigit() for c in text[left:right]):
+                return Status.AMBIGUOUS
+        right = left
+    if len(body) <= _SHORT:
+        return _answer(text, start, stop, "whole")
+    return Status.NO_ANSWER
+
+
+def _protect(text: str, low: int, stop: int) -> bytearray:
+    """Which characters lie inside a formula, where a full stop ends no sentence."""
+    inside = bytearray(stop - low + 1)
+    for match in _MATH.finditer(text, low, stop):
+        first, last = match.start() - low, match.end() - low
+        inside[first:last] = b"\x01" * (last - first)
+    return inside

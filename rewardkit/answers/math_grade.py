@@ -1,0 +1,289 @@
+r"""Grading formula answers: one response at a time, or many at once over the worker pool.
+
+The ladder: equal text, exact number, form, lists and sets, identity at points, sympy in a worker. All but the last rung
+run in the calling process; what they leave open is asked of the workers in one go for a whole batch.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+from rewardkit.answers.extract import Answer, Mode
+from rewardkit.answers.grade import FAILED, Grade, bad_gold
+from rewardkit.answers.latex.exact import exact
+from rewardkit.answers.latex.form import formula_text, text_key
+from rewardkit.answers.latex.parser import parse
+from rewardkit.answers.latex.matrices import reduce_matrices
+from rewardkit.answers.latex.same import Ladder, MathRules, Question
+from rewardkit.answers.latex.tree import OverLimit, Tree, Unreadable, encoded
+from rewardkit.answers.limits import MAX_FORMULA
+from rewardkit.answers.math_extract import extract_math, has_words
+from rewardkit.batch import Status
+from rewardkit.workers import Outcome, Pool, Result
+
+CPU_SECONDS: Final = 1.0
+"""CPU time of a worker for one question to sympy. Over 99 % of real questions take under 0.2 s."""
+
+_SYMBOLIC: Final = "rewardkit.answers.latex.symbolic:answer"
+_DEFAULT_RULES: Final = MathRules()
+_Asked = tuple[Question, Tree, Tree]
+
+
+class _Open(Exception):
+    """A comparison has come to a question for sympy."""
+
+    def __init__(self, asked: _Asked) -> None:
+        self.asked = asked
+
+
+class _BadGold(Exception):
+    """The gold can't be used."""
+
+
+_shared: dict[int, Pool] = {}
+_shared_lock = threading.Lock()
+
+
+def shared_pool() -> Pool:
+    """The pool that this process's graders share; made at first use, closed at exit."""
+    import os
+
+    with _shared_lock:
+        pool = _shared.get(os.getpid())
+        if pool is None:
+            pool = _shared[os.getpid()] = Pool()
+        return pool
+
+
+def grade_math(
+    response: str,
+    gold: object,
+    *,
+    mode: Mode = "flexible",
+    rules: MathRules = _DEFAULT_RULES,
+    cpu_seconds: float = CPU_SECONDS,
+    pool: Pool | None = None,
+) -> Grade:
+    r"""Grade a response whose gold is a formula, number or words, in LaTeX or plain.
+
+    Args:
+        response: what the model wrote.
+        gold: the answer (``\frac{1}{2}``), a solution that marks it (``\boxed{}``, ``####``), or a list of these of which any
+            is right.
+        mode: ``flexible`` or ``strict``, see :func:`~rewardkit.answers.math_extract.extract_math`.
+        rules: the contested rules.
+        cpu_seconds: a worker's CPU time for one question to sympy; an answer that uses it up is TIMEOUT (scored 0), a gold
+            that does is BAD_GOLD.
+        pool: the workers; None: this process's shared pool.
+
+    >>> grade_math(r"\boxed{\frac{36}{2}}", "18").value
+    1.0
+    >>> grade_math(r"so it is $(x+1)^2$.", "x^2 + 2x + 1").rung
+    'identity'
+    """
+    return grade_math_many([response], [gold], mode=mode, rules=rules, cpu_seconds=cpu_seconds, pool=pool)[0]
+
+
+def grade_math_many(
+    responses: Sequence[str],
+    golds: Sequence[object],
+    *,
+    mode: Mode = "flexible",
+    rules: MathRules = _DEFAULT_RULES,
+    cpu_seconds: float = CPU_SECONDS,
+    budget_seconds: float | None = None,
+    pool: Pool | None = None,
+) -> list[Grade]:
+    """Grade many responses; what needs sympy is spread over the workers.
+
+    Args:
+        responses: what the model wrote.
+        golds: one gold for each, as in :func:`grade_math`.
+        mode: as in :func:`grade_math`.
+        rules: as in :func:`grade_math`.
+        cpu_seconds: as in :func:`grade_math`.
+        budget_seconds: wall time for the batch; rows that no worker has begun by then are unscored (ERROR), not wrong.
+        pool: as in :func:`grade_math`.
+    """
+    grades: list[Grade | None] = [None] * len(responses)
+    known: dict[_Asked, bool | Result] = {}
+    waiting = list(range(len(responses)))
+    while waiting:
+        asked: dict[_Asked, None] = {}
+        still: list[int] = []
+        for i in waiting:
+            try:
+                grades[i] = _grade(responses[i], golds[i], mode, rules, known)
+            except _Open as question:
+                asked[question.asked] = None
+                still.append(i)
+        if asked:
+            _ask(list(asked), known, rules, cpu_seconds, budget_seconds, pool or shared_pool())
+        waiting = still
+    return [g for g in grades if g is not None]
+
+
+def _ask(
+    asked: list[_Asked],
+    known: dict[_Asked, bool | Result],
+    rules: MathRules,
+    cpu_seconds: float,
+    budget_seconds: float | None,
+    pool: Pool,
+) -> None:
+    calls = [(question, encoded(gold), encoded(answer), rules.assume_positive) for question, gold, answer in asked]
+    results = pool.run_many(_SYMBOLIC, calls, cpu_seconds=cpu_seconds, budget_seconds=budget_seconds)
+    for key, result in zip(asked, results, strict=True):
+        known[key] = bool(result.value) if result.outcome is Outcome.DONE else result
+
+
+def _grade(response: str, gold: object, mode: Mode, rules: MathRules, known: dict[_Asked, bool | Result]) -> Grade:
+    golds = gold_texts(gold)
+    if not golds:
+        return bad_gold(gold)
+    answer = extract_math(response, mode=mode)
+    if not isinstance(answer, Answer):
+        if mode == "flexible" and any(_is_whole(response, g) for g in golds):
+            return Grade(1.0, Status.SCORED, "text")
+        return FAILED[answer]
+    bad = 0
+    rung = ""
+    for text in golds:
+        try:
+            equal, rung = _compare(text, answer.text, rules, known)
+        except OverLimit as limit:
+            return Grade(0.0, Status.LIMIT, "", answer, f"the answer is over the limit on {limit}")
+        except _BadGold:
+            bad += 1
+            continue
+        except _Failed as failure:
+            return failure.grade(answer)
+        if equal or (mode == "flexible" and _is_whole(response, text)):
+            return Grade(1.0, Status.SCORED, rung, answer)
+    if bad == len(golds):
+        return bad_gold(gold)
+    if answer.marker == "boxed" and answer.text.count(",") and response[answer.span[0]] == "\\" and rung == "list":
+        return Grade(0.0, Status.AMBIGUOUS, rung, answer, "several boxes")
+    return Grade(0.0, Status.SCORED, rung, answer)
+
+
+def _is_whole(response: str, gold: str) -> bool:
+    return len(response) < MAX_FORMULA and response.strip() == gold.strip()
+
+
+class _Failed(Exception):
+    """A worker gave no verdict."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+
+    def grade(self, answer: Answer) -> Grade:
+        if self.result.outcome is Outcome.TIMEOUT:
+            return Grade(0.0, Status.TIMEOUT, "sympy", answer, "comparing the answer used up its worker's CPU time")
+        return Grade(float("nan"), Status.ERROR, "sympy", answer, f"worker: {self.result.outcome.value} {self.result.value or ''}".strip())
+
+
+_PLAIN: Final = re.compile(r"[\s$]*(-?\d{1,15})[\s$.]*\Z")
+
+
+def _compare(gold: str, answer: str, rules: MathRules, known: dict[_Asked, bool | Result]) -> tuple[bool, str]:
+    """The ladder on two texts."""
+    if gold == answer:
+        return True, "text"
+    left, right = _PLAIN.match(gold), _PLAIN.match(answer)
+    if left is not None and right is not None:
+        return int(left[1]) == int(right[1]), "number"
+    if len(answer) <= MAX_FORMULA and text_key(gold) == text_key(answer):
+        return True, "text"
+
+    def ask(question: Question, one: Tree, other: Tree) -> bool:
+        key = (question, one, other)
+        verdict = known.get(key)
+        if verdict is None:
+            raise _Open(key)
+        if isinstance(verdict, Result):
+            if verdict.outcome is Outcome.TIMEOUT and question == "equal":
+                own = known.get((question, one, one))
+                if own is None:
+                    raise _Open((question, one, one))
+                if isinstance(own, Result) and own.outcome is Outcome.TIMEOUT:
+                    raise _BadGold
+            raise _Failed(verdict)
+        return verdict
+
+    try:
+        gold_tree = _tree(gold, True)
+    except OverLimit:
+        raise _BadGold from None
+    answer_tree = _tree(answer, True)
+    if gold_tree is None or answer_tree is None:
+        return False, "unreadable"
+    ladder = Ladder(rules, ask)
+    if ladder.same(gold_tree, answer_tree):
+        return True, ladder.rung
+    if (gold_tree[0] == "list") != (answer_tree[0] == "list") and ("," in gold and "," in answer):
+        gold_tree, answer_tree = _tree(gold, False), _tree(answer, False)
+        if gold_tree is not None and answer_tree is not None and ladder.same(gold_tree, answer_tree):
+            return True, ladder.rung
+    return False, ladder.rung
+
+
+@functools.lru_cache(maxsize=16_384)
+def _parsed(text: str, grouped: bool) -> Tree | OverLimit | None:
+    try:
+        tree = reduce_matrices(parse(formula_text(text), grouped=grouped))
+        exact(tree)
+    except Unreadable:
+        return None
+    except OverLimit as limit:
+        return limit
+    return tree
+
+
+def _tree(text: str, grouped: bool) -> Tree | None:
+    if len(text) > MAX_FORMULA:
+        raise OverLimit("characters")
+    tree = _parsed(text, grouped)
+    if isinstance(tree, OverLimit):
+        raise OverLimit(*tree.args)
+    return tree
+
+
+_LABELLED: Final = re.compile(r"\banswers?\b(?:\s+is\b|\s*:)", re.IGNORECASE)
+
+
+@functools.lru_cache(maxsize=16_384)
+def _gold_text(gold: str) -> str | None:
+    body = gold.strip()
+    if not body:
+        return None
+    if "\\boxed" in body or "\\fbox" in body:
+        found = extract_math(body, mode="strict")
+        return found.text if isinstance(found, Answer) else None
+    if "####" in body:
+        return body.rpartition("####")[2].strip() or None
+    if _LABELLED.search(body) or (len(body) > 200 and has_words(body)):
+        found = extract_math(body)
+        return found.text if isinstance(found, Answer) else body
+    return body
+
+
+def gold_texts(gold: object) -> tuple[str, ...]:
+    """The acceptable answers of a gold, as texts; empty when it is unusable."""
+    if isinstance(gold, str):
+        text = _gold_text(gold)
+        return () if text is None else (text,)
+    if isinstance(gold, bool) or gold is None:
+        return ()
+    if isinstance(gold, int | float):
+        return (repr(gold),) if gold == gold and abs(gold) != float("inf") else ()
+    tolist = getattr(gold, "tolist", None)
+    if callable(tolist):
+        return gold_texts(tolist())
+    if isinstance(gold, list | tuple):
+        return tuple(text for entry in gold if not isinstance(entry, list | tuple) for text in gold_texts(entry))
+    return gold_texts(str(gold))

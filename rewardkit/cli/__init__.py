@@ -1,0 +1,94 @@
+"""The command line: one module a subcommand, imported when that subcommand runs.
+
+Each module `rewardkit/cli/NAME.py` has `app`, a typer application of one command or several; dashes in a command's name are
+underscores in the module's. Nothing that is imported at the top of these modules may cost more than a few milliseconds.
+
+Exit codes: 0 done, 1 a run that started and died, 2 bad input, 130 and 143 stopped by Ctrl-C and by SIGTERM.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from rewardkit.errors import RewardKitError, RunError
+from rewardkit.version import __version__
+
+if TYPE_CHECKING:
+    from click import Command, Context, HelpFormatter
+
+COMMANDS: Final = {
+    "train": "Train a model with verl, paid by a formula.",
+}
+"""Every subcommand and its line in the help."""
+
+INTERRUPTED: Final = 130
+PLAIN: Final[dict[str, Any]] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
+"""For every typer application here: rich's help panels take longer to import than all the rest."""
+
+
+class LazyGroup(TyperGroup):
+    """Subcommands that are imported when they are called; the help needs none of them."""
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """All names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        """Import a subcommand."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"rewardkit.cli.{cmd_name.replace('-', '_')}")
+        command = get_command(module.app)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """The list of subcommands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, **PLAIN)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rewardkit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def rewardkit(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Write an LLM reward as a formula; have it checked before it costs GPU hours; run it, batched, inside verl."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and exit.
+
+    Args:
+        argv: arguments without the program's name; None for the process's own.
+    """
+    sys.exit(run(argv))
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    try:
+        result = app(args=None if argv is None else list(argv), prog_name="rewardkit", standalone_mode=True)
+    except RewardKitError as e:
+        print(f"rewardkit: {e}", file=sys.stderr)
+        return 1 if isinstance(e, RunError) else 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit as e:
+        return e.code if isinstance(e.code, int) else int(e.code is not None)
+    return result if isinstance(result, int) else 0

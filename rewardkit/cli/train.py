@@ -1,0 +1,85 @@
+"""`rewardkit train`: a verl run, paid by a formula."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rewardkit.cli import PLAIN
+from rewardkit.errors import ConfigError
+
+app = typer.Typer(**PLAIN)
+
+
+@app.command()
+def train(
+    arguments: list[str] = typer.Argument(
+        None,
+        metavar="[CONFIG.yaml|RECIPE] [KEY=VALUE]...",
+        help="A config file or a recipe's name (default: tiny), then keys of verl's config.",
+        show_default=False,
+    ),
+    reward: str = typer.Option(
+        None,
+        metavar="FORMULA|FILE.py[:NAME]|NAME",
+        help="What pays the run: a formula, a variable of a Python file, or a ready-made reward.",
+        show_default=False,
+    ),
+    out: Path = typer.Option(
+        None, metavar="DIR", help="The run's folder (default: runs/NAME of the recipe or file).", show_default=False
+    ),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Print verl's command and config; start and write nothing."),
+) -> None:
+    """Train a model with verl, paid by a formula.
+
+    The same command again goes on from the last checkpoint of the run in its folder.
+    """
+    source, overrides = split(arguments or [])
+    plan = _launch("plan").make_plan(source, overrides, reward=reward, out=out)
+    if dry_run:
+        typer.echo(describe(plan))
+        return
+    from rich.console import Console
+
+    launch = _launch("run")
+    try:
+        launch.Run(plan, Console()).run()
+    except launch.Terminated as e:
+        raise typer.Exit(128 + e.number) from None
+
+
+def split(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """The config or recipe, and the `key=value` arguments behind it.
+
+    Raises:
+        ConfigError: an argument that is neither.
+    """
+    first = arguments[0] if arguments and not _is_override(arguments[0]) else None
+    overrides = arguments[first is not None :]
+    for text in overrides:
+        if not _is_override(text):
+            raise ConfigError(
+                f"{text!r} is not key=value", hint="one config file or recipe comes first, then keys of verl's config"
+            )
+    return first, overrides
+
+
+def describe(plan: Any) -> str:
+    """What a plan would do: comments, then verl's config, so that the whole is a config file."""
+    lines = ["nothing was written or started", "", f"the config below goes to {plan.folder.config}, then:", ""]
+    lines += [plan.verl.shell(), ""]
+    lines += [f"warning: {line}" for note in plan.notes for line in note.splitlines()]
+    lines += [f"the reward: {plan.resolved.reward.formula}", f"its fingerprint: {plan.resolved.reward.fingerprint}"]
+    return "\n".join([*(f"# {line}".rstrip() for line in lines), plan.verl.text])
+
+
+def _is_override(text: str) -> bool:
+    return text.startswith("~") or "=" in text
+
+
+def _launch(module: str) -> Any:
+    """A module of the launcher. By name: this package never depends on a trainer."""
+    return importlib.import_module(f"trainer_glue.verl.launch.{module}")

@@ -1,0 +1,222 @@
+"""One term over many rows: run it, hold it to its declarations, and never let it raise.
+
+Whatever a term does, a column comes back: a value and a status for each row. What a term declared is enforced here: a
+value out of its bounds, of the wrong shape or not finite is an ERROR with the reason, and never paid.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rewardkit.batch import Batch, Floats, Score, Status, Statuses
+from rewardkit.expression import Expression, TokenReward
+
+if TYPE_CHECKING:
+    from rewardkit.declaration import Term
+
+NOT_RUN: Final = -1
+"""The status of rows that the plan left out; outside the engine they are NOT_APPLICABLE."""
+_SLACK: Final = 1e-9
+"""Relative slack on declared bounds, for the rounding of a term's own arithmetic."""
+_ASYNC_LIMIT: Final = 32
+"""Calls of one async term under way at once."""
+
+
+@dataclass(slots=True)
+class Column:
+    """Values and statuses of one term, and why rows have no value."""
+
+    values: Floats
+    statuses: Statuses
+    reasons: dict[int, str] = field(default_factory=dict)
+    """By row: why it is not SCORED, where there is more to say than the status does."""
+    tokens: list[Floats] | None = None
+    """For a token-level term: one array a row, as long as the row's token ids."""
+
+    @classmethod
+    def unrun(cls, n: int, *, tokens: bool = False) -> Column:
+        """A column of n rows that nothing has run for."""
+        return cls(
+            np.full(n, np.nan),
+            np.full(n, NOT_RUN, dtype=np.int8),
+            tokens=[np.zeros(0)] * n if tokens else None,
+        )
+
+    def put(self, rows: Sequence[int], part: Column) -> None:
+        """Write the results of some rows into their places."""
+        self.values[rows] = part.values
+        self.statuses[rows] = part.statuses
+        self.reasons.update({rows[i]: why for i, why in part.reasons.items()})
+        if self.tokens is not None and part.tokens is not None:
+            for i, row in enumerate(rows):
+                self.tokens[row] = part.tokens[i]
+
+
+def run_term(node: Expression, batch: Batch) -> Column:
+    """The column of a term's node over a batch. Never raises for what the term does."""
+    term = node.term
+    assert term is not None
+    needs = term.needs(node)
+    missing = [need for need in needs if _column_of(batch, need) is None and need not in ("response", "extra_info")]
+    missing_gold = "ground_truth" in missing
+    if missing and not missing_gold:
+        return _all(len(batch), Status.ERROR, f"{term.name} needs {', '.join(missing)}, which this batch lacks")
+    if "ground_truth" not in needs:
+        return _checked(node, term, batch)
+    golds = batch.ground_truths
+    usable = [] if golds is None else [i for i, gold in enumerate(golds) if gold is not None]
+    if len(usable) == len(batch):
+        return _checked(node, term, batch)
+    column = _all(len(batch), Status.BAD_GOLD, "no ground truth")
+    if isinstance(node, TokenReward):
+        column.tokens = [np.zeros(0)] * len(batch)
+    if usable:
+        for row in usable:
+            del column.reasons[row]
+        column.put(usable, _checked(node, term, batch.take(usable)))
+    return column
+
+
+def _column_of(batch: Batch, need: str) -> Sequence[Any] | None:
+    names = {
+        "response": "responses",
+        "ground_truth": "ground_truths",
+        "prompt": "prompts",
+        "data_source": "data_sources",
+        "extra_info": "extra_infos",
+        "group": "groups",
+        "truncated": "truncated",
+        "tokens": "tokens",
+    }
+    column: Sequence[Any] | None = getattr(batch, names[need])
+    return column
+
+
+def _all(n: int, status: Status, reason: str) -> Column:
+    return Column(np.full(n, np.nan), np.full(n, status, dtype=np.int8), dict.fromkeys(range(n), reason))
+
+
+def _checked(node: Expression, term: Term[Any, Any], batch: Batch) -> Column:
+    """The term's answers, held to what it declared."""
+    try:
+        if term.batched:
+            column = _from_batched(term, batch, dict(node.params))
+        else:
+            column = _from_samples(term, batch, dict(node.params))
+    except Exception:
+        return _all(len(batch), Status.ERROR, traceback.format_exc())
+    if isinstance(node, TokenReward):
+        _sum_tokens(column, term, batch)
+    _enforce(column, node, term)
+    return column
+
+
+def _from_batched(term: Term[Any, Any], batch: Batch, params: dict[str, Any]) -> Column:
+    answer = term.function(batch, **params)
+    if isinstance(answer, Column):
+        return answer
+    if len(answer) != len(batch):
+        return _all(
+            len(batch), Status.ERROR, f"{term.name} returned {len(answer)} values for {len(batch)} rows; expected one each"
+        )
+    if isinstance(answer, np.ndarray) and answer.ndim == 1 and answer.dtype != object:
+        return Column(answer.astype(np.float64), np.zeros(len(batch), dtype=np.int8))
+    return _from_answers(term, list(answer))
+
+
+def _from_samples(term: Term[Any, Any], batch: Batch, params: dict[str, Any]) -> Column:
+    if inspect.iscoroutinefunction(term.function):
+        return _from_answers(term, _gather(term, batch, params))
+    answers: list[Any] = []
+    for sample in batch:
+        try:
+            answers.append(term.function(sample, **params))
+        except Exception:
+            answers.append(Score(status=Status.ERROR, reason=traceback.format_exc()))
+    return _from_answers(term, answers)
+
+
+def _gather(term: Term[Any, Any], batch: Batch, params: dict[str, Any]) -> list[Any]:
+    """Await all rows of an async term, at most ``_ASYNC_LIMIT`` at once, from whatever thread this is."""
+
+    async def one(gate: asyncio.Semaphore, sample: Any) -> Any:
+        async with gate:
+            try:
+                return await term.function(sample, **params)
+            except Exception:
+                return Score(status=Status.ERROR, reason=traceback.format_exc())
+
+    async def everything() -> list[Any]:
+        gate = asyncio.Semaphore(_ASYNC_LIMIT)
+        return list(await asyncio.gather(*(one(gate, sample) for sample in batch)))
+
+    answers: list[Any] = []
+    # A thread of its own: the caller's may already run an event loop, and a loop can't be entered twice.
+    worker = threading.Thread(target=lambda: answers.extend(asyncio.run(everything())), name=f"rewardkit-{term.name}")
+    worker.start()
+    worker.join()
+    if len(answers) != len(batch):
+        raise RuntimeError(f"{term.name}: the event loop ended before its rows did")
+    return answers
+
+
+def _from_answers(term: Term[Any, Any], answers: list[Any]) -> Column:
+    n = len(answers)
+    column = Column(np.full(n, np.nan), np.zeros(n, dtype=np.int8))
+    if term.kind is TokenReward:
+        column.tokens = [np.zeros(0)] * n
+    for i, answer in enumerate(answers):
+        if isinstance(answer, Score):
+            column.values[i], column.statuses[i] = answer.value, answer.status
+            if answer.reason:
+                column.reasons[i] = answer.reason
+        elif answer is None:
+            column.statuses[i] = Status.NOT_APPLICABLE
+        elif column.tokens is not None:
+            column.tokens[i] = np.asarray(answer, dtype=np.float64)
+        elif isinstance(answer, bool | int | float | np.number | np.bool_):
+            column.values[i] = float(answer)
+        else:
+            column.statuses[i] = Status.ERROR
+            column.reasons[i] = f"{term.name} returned {type(answer).__name__}; expected a number, a Score or None"
+    return column
+
+
+def _sum_tokens(column: Column, term: Term[Any, Any], batch: Batch) -> None:
+    """A token-level term's value is the sum over its tokens; an array of the wrong length is an ERROR."""
+    if column.tokens is None:
+        column.tokens = [np.zeros(0)] * len(batch)
+    for i in np.flatnonzero(column.statuses == Status.SCORED):
+        expected = len(batch.tokens[i]) if batch.tokens is not None else None
+        got = column.tokens[i]
+        if got.ndim != 1 or (expected is not None and len(got) != expected):
+            column.statuses[i] = Status.ERROR
+            column.reasons[int(i)] = f"{term.name} returned shape {got.shape} for a response of {expected} tokens"
+        else:
+            column.values[i] = float(got.sum())
+
+
+def _enforce(column: Column, node: Expression, term: Term[Any, Any]) -> None:
+    bounds = term.bounds(node)
+    scored = column.statuses == Status.SCORED
+    slack = _SLACK * max(1.0, *(abs(e) for e in (bounds.low, bounds.high) if np.isfinite(e)), 1.0)
+    with np.errstate(invalid="ignore"):
+        inside = (column.values >= bounds.low - slack) & (column.values <= bounds.high + slack)
+    inside &= np.isfinite(column.values)
+    for i in np.flatnonzero(scored & ~inside):
+        column.statuses[i] = Status.ERROR
+        column.reasons[int(i)] = f"{term.name} gave {column.values[i]!r}, outside its declared bounds {bounds}"
+    if not term.may_be_inapplicable:
+        for i in np.flatnonzero(column.statuses == Status.NOT_APPLICABLE):
+            column.statuses[i] = Status.ERROR
+            column.reasons[int(i)] = f"{term.name} gave no value (None); declare @term(optional=True) if it may"
+    np.clip(column.values, bounds.low, bounds.high, out=column.values)
+    column.values[column.statuses != Status.SCORED] = np.nan

@@ -1,0 +1,353 @@
+"""What a term is: a named, versioned function from responses to numbers, with declarations that are used.
+
+A term declares its bounds (for the checker and the laws, and enforced on every value), what it needs of a row (for the
+preflight), and what it costs (for the compiler). Calling a term builds a node; it never scores anything. Parameters
+are checked when the node is built.
+
+    @term(bounds=(0, 1))
+    def mentions(sample: Sample, word: str) -> float:
+        return float(word in sample.response)
+
+    reward = gsm8k() + 0.1 * mentions("therefore")
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import textwrap
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Concatenate, Final, Generic, Literal, ParamSpec, TypeVar, get_type_hints, overload
+
+from rewardkit.batch import Batch, Sample, Score
+from rewardkit.intervals import UNIT, Interval
+from rewardkit.errors import ParameterError, did_you_mean
+from rewardkit.expression import Expression, Reward, TokenReward, Verdict
+
+P = ParamSpec("P")
+K = TypeVar("K", Reward, Verdict, TokenReward)
+
+Need = Literal["response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group"]
+NEEDS: Final[tuple[Need, ...]] = (
+    "response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group",
+)  # fmt: skip
+Ends = tuple[float | None, float | None]
+Params = Mapping[str, Any]
+
+
+class Cost(StrEnum):
+    """What one row of a term costs, in order: the compiler runs the dear ones last."""
+
+    CHEAP = "cheap"
+    """Microseconds; text scans."""
+    CPU = "cpu"
+    """Fractions of a millisecond up to a few; parsers, n-grams."""
+    WORKER = "worker"
+    """Runs in a killable worker process, under a deadline."""
+    REMOTE = "remote"
+    """Waits for another machine."""
+
+
+class Term(Generic[P, K]):
+    """A term of the vocabulary. Call it with its parameters to get a node.
+
+    Attributes:
+        name: its name in formulas and logs.
+        kind: the class of the nodes it builds.
+        cost: what a row of it costs.
+        version: changes whenever its values change for any input; part of every fingerprint.
+        optional: whether it may answer None (NOT_APPLICABLE) for a row.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        kind: type[K],
+        bounds: Ends | Callable[[Params], Ends],
+        floor: Ends = (None, None),
+        needs: Iterable[Need] | Callable[[Params], Iterable[Need]] = ("response",),
+        cost: Cost | str = Cost.CHEAP,
+        batched: bool = False,
+        optional: bool = False,
+        version: str = "1",
+        builtin: bool = False,
+    ) -> None:
+        self.function = function
+        self.name = function.__name__
+        self.kind = kind
+        self.cost = Cost(cost)
+        self.batched = batched
+        self.optional = optional
+        self.version = version
+        self.builtin = builtin
+        self._bounds = bounds
+        self._floor = floor
+        self._needs = needs
+        self.__name__ = function.__name__
+        self.__qualname__ = function.__qualname__
+        self.__module__ = function.__module__
+        self.__doc__ = function.__doc__
+        parameters = list(inspect.signature(function).parameters.values())
+        if not parameters:
+            raise ParameterError(f"the term {self.name!r} takes nothing; expected a sample or a batch, then parameters")
+        self._parameters = parameters[1:]
+        for p in self._parameters:
+            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.POSITIONAL_ONLY):
+                raise ParameterError(f"the term {self.name!r}: parameter {p.name!r} must have a name of its own")
+            if p.annotation is p.empty:
+                raise ParameterError(
+                    f"the term {self.name!r}: parameter {p.name!r} has no type",
+                    hint=f"annotate it, so that it can be checked: {p.name}: float",
+                )
+        self.__signature__ = inspect.Signature(self._parameters, return_annotation=kind)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> K:
+        """A node with these parameters.
+
+        Raises:
+            ParameterError: a parameter is missing, unknown, of the wrong type or out of range.
+        """
+        return self.node(self._bind(args, kwargs))
+
+    def node(self, given: Mapping[str, object]) -> K:
+        """A node from parameters by name; defaults are filled in.
+
+        Raises:
+            ParameterError: a parameter is missing, unknown, of the wrong type or out of range.
+        """
+        known = [p.name for p in self._parameters]
+        for name in given:
+            if name not in known:
+                hint = did_you_mean(name, known) or f"it has {', '.join(known) or 'no parameters'}"
+                raise ParameterError(f"{self.name} has no parameter {name!r}", hint=hint)
+        missing = [p.name for p in self._parameters if p.default is p.empty and p.name not in given]
+        if missing:
+            raise ParameterError(f"{self.name} lacks its parameter {missing[0]!r}", hint=f"{self.name}{self.signature}")
+        values = self._validated(given)
+        return self.kind("term", (), tuple((name, _frozen(self.name, name, values[name])) for name in known), self)
+
+    def __repr__(self) -> str:
+        return f"<term {self.name}{self.signature} -> {self.kind.__name__}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Term) and self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        if self.builtin:
+            from rewardkit.vocabulary import builtin_term
+
+            return builtin_term, (self.name,)
+        return self.__qualname__  # a module-level name of the user's module, as for any function
+
+    @property
+    def signature(self) -> str:
+        """The parameters with their defaults, as text, types left out."""
+        parts, keyword = [], False
+        for p in self._parameters:
+            if p.kind is p.KEYWORD_ONLY and not keyword:
+                parts.append("*")
+                keyword = True
+            parts.append(p.name if p.default is p.empty else f"{p.name}={p.default!r}")
+        return f"({', '.join(parts)})"
+
+    @property
+    def parameters(self) -> tuple[inspect.Parameter, ...]:
+        """Its parameters, the sample or batch left out."""
+        return tuple(self._parameters)
+
+    @cached_property
+    def identity(self) -> tuple[str, ...]:
+        """What makes two terms the same: for a built-in its name and version, for a user's also its source."""
+        if self.builtin:
+            return ("rewardkit", self.name, self.version)
+        return (self.__qualname__, self.name, self.version, _source_hash(self.function))
+
+    def bounds(self, node: Expression) -> Interval:
+        """The interval that a node of this term declares; an end that is None is infinite."""
+        ends = self._bounds(dict(node.params)) if callable(self._bounds) else self._bounds
+        return _interval(self.name, ends)
+
+    def failure_ends(self, node: Expression) -> Interval:
+        """What a policy-caused failure is worth at worst: the bounds, with ``floor`` where an end is infinite."""
+        declared = self.bounds(node)
+        low = self._floor[0] if self._floor[0] is not None else declared.low
+        high = self._floor[1] if self._floor[1] is not None else declared.high
+        return Interval(low, high)
+
+    def needs(self, node: Expression) -> frozenset[Need]:
+        """The parts of a row that a node of this term reads."""
+        found = self._needs(dict(node.params)) if callable(self._needs) else self._needs
+        return frozenset(found)
+
+    @property
+    def may_be_inapplicable(self) -> bool:
+        """Whether a row of it can be NOT_APPLICABLE."""
+        return self.optional
+
+    def _bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        positional = [p.name for p in self._parameters if p.kind is not p.KEYWORD_ONLY]
+        if len(args) > len(positional):
+            raise ParameterError(
+                f"{self.name} takes {len(positional)} parameters by position, {len(args)} came",
+                hint=f"{self.name}{self.signature}",
+            )
+        given: dict[str, object] = dict(zip(positional, args, strict=False))
+        for name, value in kwargs.items():
+            if name in given:
+                raise ParameterError(f"{self.name} got its parameter {name!r} twice")
+            given[name] = value
+        return given
+
+    @cached_property
+    def _model(self) -> Any:
+        import pydantic
+
+        hints = get_type_hints(self.function, include_extras=True)
+        fields: dict[str, Any] = {
+            # the alias keeps parameters such as `schema` or `copy` from shadowing pydantic's own attributes
+            f"p_{p.name}": (
+                hints[p.name],
+                pydantic.Field(... if p.default is p.empty else p.default, alias=p.name),
+            )
+            for p in self._parameters
+        }
+        config = pydantic.ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+        return pydantic.create_model(self.name, __config__=config, **fields)
+
+    def _validated(self, given: Mapping[str, object]) -> dict[str, object]:
+        import pydantic
+
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in given.items()}
+        for candidate in (dict(given), plain):
+            try:
+                model = self._model.model_validate(candidate)
+            except pydantic.ValidationError as e:
+                error = e.errors()[0]
+                continue
+            return {p.name: getattr(model, f"p_{p.name}") for p in self._parameters}
+        where = error["loc"][0] if error["loc"] else "?"
+        raise ParameterError(
+            f"{self.name}: parameter {str(where)!r} is {given.get(str(where))!r}; {_lower_first(error['msg'])}",
+            hint=f"{self.name}{self.signature}",
+        )
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _interval(name: str, ends: Ends) -> Interval:
+    low = float("-inf") if ends[0] is None else float(ends[0])
+    high = float("inf") if ends[1] is None else float(ends[1])
+    if not low <= high:
+        raise ParameterError(f"the term {name!r} declares the bounds {ends!r}; expected (low, high), low first")
+    return Interval(low, high)
+
+
+def _frozen(term_name: str, name: str, value: object) -> Any:
+    """Parameters are kept as hashable values: lists become tuples."""
+    if isinstance(value, list | tuple):
+        return tuple(_frozen(term_name, name, v) for v in value)
+    if isinstance(value, set | frozenset):
+        return tuple(sorted(_frozen(term_name, name, v) for v in value))
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise ParameterError(
+        f"{term_name}: parameter {name!r} is a {type(value).__name__}; a formula holds numbers, text, None and lists",
+        hint="give nested data as JSON text",
+    )
+
+
+def _source_hash(function: Callable[..., Any]) -> str:
+    """A hash of the function's syntax tree: comments and layout don't count. Without source, of its byte code."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        content = ast.dump(tree).encode()
+    except (OSError, TypeError, SyntaxError):
+        content = function.__code__.co_code + repr(function.__code__.co_consts).encode()
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+SampleFunction = Callable[Concatenate[Sample, P], float | bool | Score | None]
+BatchFunction = Callable[Concatenate[Batch, P], Any]
+
+
+class _Decorator(Generic[K]):
+    """What ``@term(...)`` returns: turns a function into a Term of the right kind."""
+
+    def __init__(self, kind: type[K], options: dict[str, Any]) -> None:
+        self._kind = kind
+        self._options = options
+
+    def __call__(self, function: Callable[Concatenate[Any, P], Any]) -> Term[P, K]:
+        if not isinstance(function, types.FunctionType):
+            raise ParameterError(f"@term on {function!r}; expected a function")
+        return Term(function, kind=self._kind, **self._options)
+
+
+@overload
+def term(*, verdict: Literal[True], **options: Any) -> _Decorator[Verdict]: ...
+@overload
+def term(*, per_token: Literal[True], **options: Any) -> _Decorator[TokenReward]: ...
+@overload
+def term(
+    *,
+    bounds: Ends | Callable[[Params], Ends] = ...,
+    floor: Ends = ...,
+    needs: Iterable[Need] | Callable[[Params], Iterable[Need]] = ...,
+    cost: Cost | Literal["cheap", "cpu", "worker", "remote"] = ...,
+    batched: bool = ...,
+    optional: bool = ...,
+    version: str = ...,
+    builtin: bool = ...,
+) -> _Decorator[Reward]: ...
+def term(*, verdict: bool = False, per_token: bool = False, **options: Any) -> Any:
+    """Make a term of a function.
+
+    The function's first parameter is a :class:`Sample` (one number out: a float, a bool, a :class:`Score`, or None for
+    NOT_APPLICABLE) or, with ``batched=True``, a :class:`Batch` (an array of shape ``(n,)`` or a sequence of n such
+    values out). With ``per_token=True`` it returns one array a row, as long as the row's token ids. The other
+    parameters are the term's own, and need types.
+
+    Args:
+        verdict: the values are 0 or 1, and the node can stand where a condition is wanted.
+        per_token: one number for each token of the response.
+        options:
+            ``bounds``: (low, high), None for an end without bound, or a function of the parameters that gives them;
+            a value outside is an ERROR, never paid. Default: unbounded.
+            ``floor``: (low, high) that a policy-caused failure is worth where the bounds have no end.
+            ``needs``: what it reads of a row besides ``response``; a row whose ground truth is None is BAD_GOLD
+            before the function is called.
+            ``cost``: cheap, cpu, worker or remote.
+            ``batched``: the function takes a Batch.
+            ``optional``: the function may answer None (NOT_APPLICABLE).
+            ``version``: raise it when values change though the source doesn't (a data file, a model).
+
+    Raises:
+        ParameterError: no function, a parameter without a type, or an option that is unknown.
+    """
+    known = {"bounds", "floor", "needs", "cost", "batched", "optional", "version", "builtin"}
+    for name in options:
+        if name not in known:
+            raise ParameterError(f"@term has no option {name!r}", hint=did_you_mean(name, known))
+    if verdict and per_token:
+        raise ParameterError("@term(verdict=True, per_token=True): a verdict is one value a response")
+    needs = options.get("needs", ())
+    if not callable(needs):
+        unknown = [n for n in needs if n not in NEEDS]
+        if unknown:
+            raise ParameterError(f"@term(needs=...): {unknown[0]!r} is no part of a row", hint=f"one of {NEEDS}")
+        options["needs"] = tuple(dict.fromkeys(("response", *needs, *(("tokens",) if per_token else ()))))
+    if verdict:
+        options.setdefault("bounds", (UNIT.low, UNIT.high))
+        return _Decorator(Verdict, options)
+    options.setdefault("bounds", (None, None))
+    return _Decorator(TokenReward if per_token else Reward, options)

@@ -1,0 +1,135 @@
+"""From token ids to text: the real cost of cheap rewards.
+
+Byte-level BPE tokenizers (Llama-3, GPT-2, Qwen) decode by joining byte strings, so a table of them decodes several
+times faster than the tokenizer. The table is checked against the tokenizer itself when it is built; a tokenizer that
+is of another kind, or disagrees anywhere, decodes by its own method. A tokenizer is anything with the methods used
+here; this module imports none.
+"""
+
+from __future__ import annotations
+
+import codecs
+import random
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+_PROBES: Final = 64
+_PROBE_TOKENS: Final = 48
+
+
+class Tokenizer(Protocol):
+    """What is asked of a tokenizer; Hugging Face's fast tokenizers have it."""
+
+    all_special_ids: Sequence[int]
+
+    def __len__(self) -> int: ...
+
+    def decode(self, token_ids: Any, *, skip_special_tokens: bool = ..., **options: Any) -> Any:
+        """The text of token ids."""
+
+    def convert_ids_to_tokens(self, ids: Any) -> Any:
+        """The vocabulary's own spelling of token ids."""
+
+
+class Decoder:
+    """Decodes responses with special tokens left out, as verl's reward managers do.
+
+    Attributes:
+        is_table: whether decoding goes by the byte table; otherwise by the tokenizer's own method.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._size = len(tokenizer)  # slow on some tokenizers: counted once
+        self._table = _byte_table(tokenizer)
+        self.is_table = self._table is not None and self._agrees(self._table)
+        if not self.is_table:
+            self._table = None
+
+    def __call__(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+        """The text of each sequence of token ids.
+
+        Ids outside the vocabulary decode to nothing. Bytes that are no UTF-8 decode to U+FFFD.
+        """
+        if self._table is None:
+            return [self._own(ids) for ids in sequences]
+        table = self._table
+        try:
+            return [b"".join([table[i] for i in ids]).decode("utf-8", "replace") for ids in sequences]
+        except IndexError:  # an id beyond the tokenizer: a model's padded vocabulary
+            return [self._join(ids).decode("utf-8", "replace") for ids in sequences]
+
+    def token_ends(self, ids: Sequence[int]) -> npt.NDArray[np.int64]:
+        """For each token the offset in the decoded text, in characters, at which it ends; shape (tokens,).
+
+        A character whose bytes are split over tokens ends with the last of them.
+        """
+        ends = np.zeros(len(ids), dtype=np.int64)
+        count = 0
+        if self._table is not None:
+            decoder = codecs.getincrementaldecoder("utf-8")("replace")
+            for i, token in enumerate(ids):
+                piece = self._table[token] if 0 <= token < len(self._table) else b""
+                count += len(decoder.decode(piece, final=i == len(ids) - 1))
+                ends[i] = count
+            return ends
+        # Any other kind: the length of the text so far, less what may still change (an unfinished character).
+        for i in range(len(ids)):
+            text = self._own(ids[: i + 1])
+            count = max(count, len(text.rstrip("\ufffd")) if i < len(ids) - 1 else len(text))
+            ends[i] = count
+        return ends
+
+    def _join(self, ids: Sequence[int]) -> bytes:
+        assert self._table is not None
+        size = len(self._table)
+        return b"".join([self._table[i] if 0 <= i < size else b"" for i in ids])
+
+    def _own(self, ids: Sequence[int]) -> str:
+        known = [int(i) for i in ids if 0 <= i < self._size]
+        return str(self._tokenizer.decode(known, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    def _agrees(self, table: list[bytes]) -> bool:
+        """Compare with the tokenizer on random sequences and on every kind of token that could differ."""
+        rng = random.Random(0)
+        size = len(table)
+        probes = [[rng.randrange(size) for _ in range(_PROBE_TOKENS)] for _ in range(_PROBES)]
+        special = list(self._tokenizer.all_special_ids)[:_PROBE_TOKENS]
+        probes += [special, [*range(min(size, 512))], [*range(max(0, size - 512), size)]]
+        return all(b"".join([table[i] for i in p]).decode("utf-8", "replace") == self._own(p) for p in probes)
+
+
+def _byte_table(tokenizer: Tokenizer) -> list[bytes] | None:
+    """The bytes of every token; None when the tokenizer is not byte-level BPE."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None or "ByteLevel" not in repr(getattr(backend, "decoder", None)):
+        return None
+    byte_of = {char: byte for byte, char in _byte_alphabet().items()}
+    declared = dict(getattr(tokenizer, "added_tokens_decoder", {}))
+    added = {int(i): str(t.content) for i, t in declared.items()}
+    special = {int(i) for i in tokenizer.all_special_ids} | {int(i) for i, t in declared.items() if t.special}
+    table: list[bytes] = []
+    for i, token in enumerate(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))):
+        if i in special or token is None:
+            table.append(b"")
+        elif i in added:
+            table.append(added[i].encode())
+        else:
+            try:
+                table.append(bytes([byte_of[c] for c in token]))
+            except KeyError:
+                return None
+    return table
+
+
+def _byte_alphabet() -> dict[int, str]:
+    """Which character stands for which byte in a byte-level vocabulary (GPT-2's encoder.py, ``bytes_to_unicode``).
+
+    Printable Latin-1 characters stand for themselves, the other bytes for the characters from U+0100 on, in order.
+    """
+    own = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [b for b in range(256) if b not in set(own)]
+    return {**{b: chr(b) for b in own}, **{b: chr(0x100 + i) for i, b in enumerate(others)}}

@@ -1,0 +1,112 @@
+"""Where on the response's tokens a reward stands. Placement never changes how much it is.
+
+A reward stands on the last token unless the formula says otherwise: ``x.spread()`` divides it evenly over all tokens,
+``x.on(pattern)`` over the tokens that end a match of the pattern, and a token-level term brings its own numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rewardkit.batch import Floats, Mask
+from rewardkit.errors import CompileError
+
+PATTERN_TIMEOUT_S: Final = 0.05
+"""Wall-clock seconds that a placement pattern may search one response; after that the value stands at the end."""
+
+TokenEnds = Callable[[int], npt.NDArray[np.int64]]
+"""For a row: the offset in characters, in the response's text, at which each of its tokens ends; shape (tokens,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a token-level reward: an amount for each row, and where it goes."""
+
+    amount: Floats
+    """Shape (n,); for ``dense`` the factor on the term's own numbers."""
+    place: str = "end"
+    """``end``, ``spread``, ``on`` or ``dense``."""
+    pattern: str = ""
+    dense: Sequence[Floats] | None = None
+
+    def scaled(self, factor: Floats) -> Piece:
+        """The same piece, each row times a factor."""
+        return Piece(self.amount * factor, self.place, self.pattern, self.dense)
+
+
+def place(
+    pieces: Sequence[Piece], mask: Mask, texts: Sequence[str], token_ends: TokenEnds | None
+) -> npt.NDArray[np.float32]:
+    """Write pieces into a tensor of shape (n, T); everything outside the mask is 0.
+
+    Args:
+        pieces: what to write; amounts that are NaN (unscored rows) are left out.
+        mask: shape (n, T), true on the policy's own response tokens.
+        texts: the responses, for patterns.
+        token_ends: where tokens end in the text, for patterns.
+
+    Raises:
+        CompileError: a pattern and no token_ends.
+    """
+    n, width = mask.shape
+    out = np.zeros((n, width), dtype=np.float64)
+    counts = mask.sum(axis=1)
+    last = width - 1 - np.argmax(mask[:, ::-1], axis=1) if width else np.zeros(n, dtype=np.int64)
+    for piece in pieces:
+        live = np.isfinite(piece.amount) & (counts > 0) & (piece.amount != 0)
+        rows = np.flatnonzero(live)
+        if piece.place == "spread":
+            out[rows] += np.where(mask[rows], (piece.amount[rows] / counts[rows])[:, None], 0.0)
+        elif piece.place == "end":
+            out[rows, last[rows]] += piece.amount[rows]
+        else:
+            for row in rows:
+                positions = np.flatnonzero(mask[row])
+                if piece.place == "dense":
+                    _put_dense(out[row], positions, piece, int(row))
+                else:
+                    hits = _matches(piece.pattern, texts[row], int(row), len(positions), token_ends)
+                    np.add.at(out[row], positions[hits], piece.amount[row] / len(hits))
+    return out.astype(np.float32)
+
+
+def _put_dense(line: Floats, positions: npt.NDArray[np.intp], piece: Piece, row: int) -> None:
+    assert piece.dense is not None
+    values = piece.dense[row]
+    if len(values) == len(positions):
+        line[positions] += piece.amount[row] * values
+    else:  # tokens of the response that the trainer masks out: what stood there goes to the end
+        kept = min(len(values), len(positions))
+        line[positions[:kept]] += piece.amount[row] * values[:kept]
+        line[positions[-1]] += piece.amount[row] * float(values[kept:].sum())
+
+
+def _matches(pattern: str, text: str, row: int, count: int, token_ends: TokenEnds | None) -> npt.NDArray[np.intp]:
+    """Which of the row's tokens end a match: the first token that reaches the match's last character."""
+    if token_ends is None:
+        raise CompileError(
+            f"`.on({pattern!r})` needs to know where each token ends in the text, and this caller doesn't say",
+            hint="pass token_ends=..., or place the reward with .spread()",
+        )
+    ends = token_ends(row)
+    hits = [min(int(np.searchsorted(ends, end)), count - 1) for end in _match_ends(pattern, text)]
+    return np.asarray(hits or [count - 1], dtype=np.intp)
+
+
+def _match_ends(pattern: str, text: str) -> list[int]:
+    import regex
+
+    compiled: Any = regex.compile(pattern)  # cached by the library
+    ends: list[int] = []
+    try:
+        for match in compiled.finditer(text, timeout=PATTERN_TIMEOUT_S):
+            if match.end() > match.start():
+                ends.append(match.end())
+    except TimeoutError:
+        return []
+    return ends

@@ -1,0 +1,102 @@
+"""What a program returns: totals, statuses, the terms' own values, and the token-level tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from rewardkit.batch import UNSCORED, Floats, Mask, Status, Statuses
+from rewardkit.errors import DataError
+from rewardkit.placement import Piece, TokenEnds, place
+
+_UNSCORED = tuple(UNSCORED)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of a batch of n responses."""
+
+    total: Floats
+    """Shape (n,). NaN where the row is unscored."""
+    status: Statuses
+    """Shape (n,): a :class:`Status` for each total."""
+    values: Mapping[str, Floats]
+    """By name, shape (n,): each term's and each named node's own value, before any weight; NaN where it has none."""
+    statuses: Mapping[str, Statuses]
+    """By name, shape (n,)."""
+    reasons: Mapping[str, Mapping[int, str]]
+    """By term and row: why a row is not scored, where there is more to say than the status does."""
+    pieces: tuple[Piece, ...] | None = field(default=None, repr=False)
+    texts: Sequence[str] = field(default=(), repr=False)
+
+    def __len__(self) -> int:
+        return len(self.total)
+
+    @property
+    def unscored(self) -> Mask:
+        """Rows without a total: they must not count as zeros for the policy."""
+        return np.isin(self.status, _UNSCORED)
+
+    def token_rewards(
+        self,
+        mask: npt.ArrayLike,
+        *,
+        token_ends: TokenEnds | None = None,
+        fill: npt.ArrayLike = 0.0,
+    ) -> npt.NDArray[np.float32]:
+        """The token-level reward tensor, shape (n, T), float32.
+
+        Its sum over a row's tokens is the row's total; everything outside the mask is 0. A row without any token in
+        the mask is all 0, whatever its total: there is no token to put it on.
+
+        Args:
+            mask: shape (n, T); true or 1 on the response tokens that the policy wrote.
+            token_ends: for ``.on(pattern)``: where each token ends in the response's text.
+            fill: what unscored rows get, on their last token; a number or shape (n,).
+
+        Raises:
+            DataError: the mask's shape doesn't fit.
+            CompileError: a pattern placement and no ``token_ends``.
+        """
+        where = np.asarray(mask).astype(np.bool_)
+        if where.ndim != 2 or len(where) != len(self):
+            raise DataError(f"a mask of shape {where.shape} for {len(self)} responses; expected (n, tokens)")
+        unscored = self.unscored
+        alive = (~unscored).astype(np.float64)
+        pieces = self.pieces if self.pieces is not None else (Piece(np.where(unscored, 0.0, self.total)),)
+        filled = np.where(unscored, np.broadcast_to(np.asarray(fill, dtype=np.float64), (len(self),)), 0.0)
+        return place([*(p.scaled(alive) for p in pieces), Piece(filled)], where, self.texts, token_ends)
+
+    def summary(self) -> dict[str, float]:
+        """Numbers for the logs: mean and spread of the total and of every name, and the share of each status.
+
+        Keys: ``total/mean``, ``total/std``, ``unscored``, and for every name ``<name>/mean``, ``<name>/std`` (over
+        the rows that have a value; left out when none has) and ``<name>/status/<status>``.
+        """
+        found = _moments("total", self.total)
+        found["unscored"] = float(self.unscored.mean()) if len(self) else 0.0
+        for name, values in self.values.items():
+            found.update(_moments(name, values))
+            statuses = self.statuses[name]
+            for status in Status:
+                found[f"{name}/status/{status.name.lower()}"] = float((statuses == status).mean()) if len(self) else 0.0
+        return found
+
+    def first_reason(self) -> str | None:
+        """The first explanation of an ERROR or BAD_GOLD, with the term's name; None when nothing failed."""
+        for name, reasons in self.reasons.items():
+            statuses = self.statuses[name]
+            for row in sorted(reasons):
+                if statuses[row] in (Status.ERROR, Status.BAD_GOLD):
+                    return f"{name}, row {row}: {reasons[row]}"
+        return None
+
+
+def _moments(name: str, values: Floats) -> dict[str, float]:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return {}
+    return {f"{name}/mean": float(known.mean()), f"{name}/std": float(known.std())}

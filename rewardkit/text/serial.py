@@ -1,0 +1,162 @@
+"""Formula <-> JSON, and the fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import operator
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any, Final
+
+from rewardkit.errors import FormulaError, KindError, ParseError, UnknownNameError, did_you_mean
+from rewardkit.expression import MAX_DEPTH, Expression, Reward, TokenReward, number
+from rewardkit.functions import (
+    clip,
+    group_rank,
+    group_zscore,
+    linear,
+    maximum,
+    mean,
+    minimum,
+    observe,
+    route,
+    schedule,
+    when,
+)
+from rewardkit.declaration import Term
+
+JSON_VERSION: Final = 1
+
+
+def to_json(node: Expression) -> str:
+    """The formula as one JSON object, with every default filled in and each term's version."""
+    return json.dumps({"rewardkit": JSON_VERSION, "formula": _plain(node)}, ensure_ascii=False)
+
+
+def from_json(text: str, terms: Mapping[str, Term[Any, Any]] | None = None) -> Reward | TokenReward:
+    """The formula that :func:`to_json` wrote.
+
+    Raises:
+        ParseError: not such an object, or one that a later version wrote.
+        FormulaError: its parts don't make a formula.
+    """
+    from rewardkit.vocabulary import TERMS
+
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise ParseError(f"not JSON: {e}") from None
+    if not isinstance(data, dict) or "formula" not in data:
+        raise ParseError("a JSON formula is an object with the keys 'rewardkit' and 'formula'")
+    if data.get("rewardkit") != JSON_VERSION:
+        raise ParseError(f"a JSON formula of version {data.get('rewardkit')!r}; this rewardkit reads {JSON_VERSION}")
+    node = _rebuild(data["formula"], {**TERMS, **(terms or {})}, 0)
+    if not isinstance(node, Reward | TokenReward):
+        raise KindError("the JSON formula is a Condition; expected a reward", hint="pay it with when(condition, 1, 0)")
+    return node
+
+
+def fingerprint(node: Expression) -> str:
+    """A name for what the formula means: equal for equal formulas, over processes, machines and versions of Python.
+
+    64 bits in hex after ``rk1-``, from the canonical form with all defaults filled in, each built-in term's version,
+    and for a user's term its qualified name, its ``version=`` and a hash of its syntax tree.
+    """
+    canonical = json.dumps(_plain(node), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return "rk1-" + hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def _plain(node: Expression) -> dict[str, Any]:
+    plain: dict[str, Any] = {"op": node.op}
+    if node.term is not None:
+        plain["term"] = node.term.name
+        plain["identity"] = list(node.term.identity)
+    if node.params:
+        plain["params"] = {k: _jsonable(v) for k, v in node.params}
+    if node.args:
+        plain["args"] = [_plain(a) for a in node.args]
+    return plain
+
+
+def _jsonable(value: Any) -> Any:
+    return [_jsonable(v) for v in value] if isinstance(value, tuple) else value
+
+
+def _rebuild(data: Any, terms: Mapping[str, Term[Any, Any]], depth: int) -> Any:
+    """The node of a JSON object, by the constructors that everyone calls."""
+    if depth > MAX_DEPTH:
+        raise ParseError(f"a JSON formula more than {MAX_DEPTH} operations deep (MAX_DEPTH)")
+    if not isinstance(data, dict) or not isinstance(data.get("op"), str):
+        raise ParseError(f"a JSON node is an object with the key 'op'; got {str(data)[:80]!r}")
+    op, params = data["op"], data.get("params", {})
+    try:
+        args = [_rebuild(a, terms, depth + 1) for a in data.get("args", [])]
+        if op == "term":
+            return _term(data, params, terms)
+        if op not in _BUILD:
+            raise UnknownNameError(f"the JSON node {op!r} is no operation", hint=did_you_mean(op, _BUILD))
+        return _BUILD[op](args, params)
+    except FormulaError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as e:
+        raise ParseError(f"the JSON node {op!r} is malformed: {type(e).__name__}: {e}") from None
+
+
+def _term(data: dict[str, Any], params: dict[str, Any], terms: Mapping[str, Term[Any, Any]]) -> Any:
+    name = data["term"]
+    if name not in terms:
+        hint = did_you_mean(str(name), terms) or "pass your own terms as terms={name: term}"
+        raise UnknownNameError(f"the term {name!r} is not in the vocabulary", hint=hint)
+    found = terms[name]
+    identity = data.get("identity")
+    if identity is not None and list(found.identity) != list(identity):
+        raise ParseError(
+            f"the term {name!r} here is {found.identity}; the formula was written with {tuple(identity)}",
+            hint="its values may differ: review the change, then write the formula anew",
+        )
+    return found.node(params)
+
+
+def _route(args: list[Any], params: Mapping[str, Any]) -> Any:
+    keys = params["keys"]
+    otherwise = args[len(keys)] if len(args) > len(keys) else None
+    return route(dict(zip(keys, args, strict=False)), by=params["by"], otherwise=otherwise)
+
+
+def _schedule(args: list[Any], params: Mapping[str, Any]) -> Any:
+    points = params["points"]
+    if params["shape"] == "linear":
+        (begin, start), (last, end) = points
+        return linear(start, end, steps=last - begin, begin=begin)
+    return schedule({step: value for step, value in points})
+
+
+_BUILD: Final[Mapping[str, Callable[[list[Any], Mapping[str, Any]], Any]]] = {
+    "add": lambda a, p: reduce(operator.add, a),
+    "and": lambda a, p: reduce(operator.and_, a),
+    "clip": lambda a, p: clip(a[0], p["low"], p["high"]),
+    "div": lambda a, p: a[0] / a[1].param("value"),
+    "ge": lambda a, p: a[0] >= a[1],
+    "group_rank": lambda a, p: group_rank(*a),
+    "group_zscore": lambda a, p: group_zscore(*a),
+    "gt": lambda a, p: a[0] > a[1],
+    "le": lambda a, p: a[0] <= a[1],
+    "lt": lambda a, p: a[0] < a[1],
+    "maximum": lambda a, p: maximum(*a),
+    "mean": lambda a, p: mean(*a),
+    "minimum": lambda a, p: minimum(*a),
+    "mul": lambda a, p: reduce(operator.mul, a),
+    "named": lambda a, p: a[0].named(p["name"]),
+    "neg": lambda a, p: -a[0],
+    "not": lambda a, p: ~a[0],
+    "number": lambda a, p: number(p["value"]),
+    "observe": lambda a, p: observe(*a),
+    "on": lambda a, p: a[0].on(p["pattern"]),
+    "or": lambda a, p: reduce(operator.or_, a),
+    "route": _route,
+    "schedule": _schedule,
+    "spread": lambda a, p: a[0].spread(),
+    "total": lambda a, p: a[0].total(),
+    "when": lambda a, p: when(*a),
+}

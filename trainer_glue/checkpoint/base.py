@@ -1,0 +1,78 @@
+"""Tensors of a base model that are already in Hugging Face form: what an adapter-only checkpoint merges into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rewardkit.errors import CheckpointError
+
+from .layout import read_json
+from .tensors import Source, row_spans
+from .writer import DTYPES
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """One tensor of a safetensors file, read by rows."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    file: Any
+
+    def blocks(self) -> Iterator[torch.Tensor]:
+        """See :class:`Source`."""
+        if not self.shape:
+            yield self.file.get_tensor(self.name)
+            return
+        for start, stop in row_spans(self.shape, self.dtype.itemsize):
+            yield self.rows(start, stop)
+
+    def rows(self, start: int, stop: int) -> torch.Tensor:
+        """See :class:`Source`."""
+        return self.file.get_slice(self.name)[start:stop]
+
+
+def open_folder(folder: Path) -> dict[str, Source]:
+    """All tensors of a folder in Hugging Face form, in the order of its files.
+
+    Raises:
+        CheckpointError: There are none in safetensors form, or a file is damaged.
+    """
+    index = folder / "model.safetensors.index.json"
+    if index.is_file():
+        names = sorted(set(read_json(index).get("weight_map", {}).values()))
+    else:
+        names = ["model.safetensors"]
+    found: dict[str, Source] = {}
+    for name in names:
+        found |= open_file(folder / name)
+    return found
+
+
+def open_file(path: Path) -> dict[str, Source]:
+    """All tensors of one safetensors file.
+
+    Raises:
+        CheckpointError: It is absent or damaged.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    of_name = {name: dtype for dtype, name in DTYPES.items()}
+    try:
+        file: Any = safe_open(path, framework="pt")
+        keys = list(file.keys())
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path} can't be read: {error}") from error
+    found: dict[str, Source] = {}
+    for key in keys:
+        view = file.get_slice(key)
+        if view.get_dtype() not in of_name:
+            raise CheckpointError(f"{path}: {key} is {view.get_dtype()}, which can't be converted")
+        found[key] = StoredTensor(key, tuple(view.get_shape()), of_name[view.get_dtype()], file)
+    return found

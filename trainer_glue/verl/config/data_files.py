@@ -1,0 +1,151 @@
+"""Checks of the data files against the config and against what the formula needs. pyarrow is imported when needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rewardkit.declaration import Need
+from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.keys import Where
+
+_REMOTE: Final = ("hdfs://", "s3://", "gs://", "oss://", "tos://")
+_JSON: Final = (".json", ".jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A readable data file.
+
+    Attributes:
+        path: the file.
+        rows: how many.
+    """
+
+    path: Path
+    rows: int
+
+
+def check_data(
+    config: Mapping[str, Any], needs: Iterable[Need], formula: str, where: Where
+) -> tuple[list[Finding], int | None]:
+    """Findings on both splits, and the number of training rows; None when it isn't known."""
+    findings: list[Finding] = []
+    rows: dict[str, int | None] = {}
+    for key in ("train_files", "val_files"):
+        path, total = f"data.{key}", 0
+        for name in file_names(config["data"][key]):
+            checked = _check_file(path, name, config["data"]["prompt_key"], frozenset(needs), formula, where)
+            found, count = checked
+            findings += found
+            total = -1 if count is None or total < 0 else total + count
+        rows[key] = None if total < 0 else total
+    return findings, rows["train_files"]
+
+
+def file_names(value: object) -> list[str]:
+    """The files of `data.train_files` or `data.val_files`: one, or a list."""
+    return [value] if isinstance(value, str) else [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+
+
+def _check_file(
+    key: str, name: str, prompt_key: str, needs: frozenset[Need], formula: str, where: Where
+) -> tuple[list[Finding], int | None]:
+    if name.startswith(_REMOTE):
+        return [Finding("not-checked", key, f"{name} is remote: its columns were not checked", severity="warning")], None
+    path = Path(name).expanduser()
+
+    def error(code: str, message: str, hint: str | None = None) -> tuple[list[Finding], int | None]:
+        return [Finding(code, key, message, where(key), hint)], None
+
+    if not path.is_file():
+        hint = "make it with: rewardkit data gsm8k --from FILE.jsonl --out DIR"
+        return error("missing-file", f"no file {path}", hint)
+    if path.suffix != ".parquet" and path.suffix not in _JSON:
+        return error("wrong-format", f"{path} ends in {path.suffix or 'nothing'}; verl reads .parquet, .json and .jsonl")
+    try:
+        columns, rows = _parquet(path) if path.suffix == ".parquet" else _json(path)
+    except (OSError, ValueError) as e:
+        return error("unreadable-file", f"{path} can't be read: {str(e).splitlines()[0]}")
+    if rows == 0:
+        return error("no-rows", f"{path} has no rows")
+    found = [
+        Finding(code, key, f"{path} {message}", where(key), hint)
+        for code, message, hint in _columns(columns, prompt_key, needs, formula)
+    ]
+    if not found and "ground_truth" in needs:
+        found = [Finding("no-ground-truth", key, f"{path} {m}", where(key), severity=s) for m, s in _golds(path, rows)]
+    return found, rows
+
+
+def _columns(
+    columns: Mapping[str, Any], prompt_key: str, needs: frozenset[Need], formula: str
+) -> Iterator[tuple[str, str, str | None]]:
+    has = f"its columns are {', '.join(columns)}"
+    writer = "rewardkit data gsm8k writes verl's columns"
+    if prompt_key not in columns:
+        yield "missing-column", f"has no column {prompt_key!r} (data.prompt_key); {has}", writer
+    elif not _is_chat(columns[prompt_key]):
+        message = f"has {columns[prompt_key]} in {prompt_key!r}; verl expects chat messages: a list of role and content"
+        yield "wrong-column", message, writer
+    if "ground_truth" in needs and not _has_field(columns.get("reward_model"), "ground_truth"):
+        message = f"has no reward_model.ground_truth, which the formula {formula} needs; {has}"
+        yield "missing-column", message, "grade against a gold, or leave the graded term out of the formula"
+    for column in ("data_source", "extra_info"):
+        if column in needs and column not in columns:
+            yield "missing-column", f"has no column {column!r}, which the formula {formula} needs; {has}", writer
+
+
+def _parquet(path: Path) -> tuple[Mapping[str, Any], int]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+    except pyarrow.ArrowInvalid as e:
+        raise ValueError(str(e)) from None
+    with file:
+        return {f.name: f.type for f in file.schema_arrow}, file.metadata.num_rows
+
+
+def _json(path: Path) -> tuple[Mapping[str, Any], int]:
+    text = path.read_text(encoding="utf-8")
+    rows = json.loads(text) if text.lstrip().startswith("[") else [json.loads(x) for x in text.splitlines() if x.strip()]
+    if not all(isinstance(r, dict) for r in rows):
+        raise ValueError("expected one object a row")
+    return (rows[0] if rows else {}), len(rows)
+
+
+def _is_chat(column: Any) -> bool:
+    """True for a parquet type or a JSON value that holds chat messages."""
+    if isinstance(column, list):
+        return all(isinstance(m, Mapping) and {"role", "content"} <= m.keys() for m in column)
+    value_type = getattr(column, "value_type", None)
+    return value_type is not None and _has_field(value_type, "role") and _has_field(value_type, "content")
+
+
+def _has_field(column: Any, name: str) -> bool:
+    if isinstance(column, Mapping):
+        return name in column
+    import pyarrow
+
+    return column is not None and pyarrow.types.is_struct(column) and column.get_field_index(name) >= 0
+
+
+def _golds(path: Path, rows: int) -> Iterator[tuple[str, Any]]:
+    """What is missing among the gold answers of a parquet file: all of them is an error, some a warning."""
+    if path.suffix != ".parquet":
+        return
+    import pyarrow.compute as pc
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(path, columns=["reward_model.ground_truth"])
+    golds = pc.struct_field(table["reward_model"].combine_chunks(), "ground_truth")
+    missing = golds.null_count
+    if missing == rows:
+        yield "has a null reward_model.ground_truth in every row", "error"
+    elif missing:
+        yield f"has a null reward_model.ground_truth in {missing} of {rows} rows: they stay unscored", "warning"

@@ -1,0 +1,150 @@
+"""Checks of what the user wrote against the schema: unknown keys, wrong types, keys of older verl versions."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from trainer_glue.verl.config.dead_keys import dead_key
+from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.schema import Key
+
+Where = Callable[[str], str]
+"""From a dotted key to where the user wrote it."""
+
+_WORDS: Final[Mapping[str, str]] = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "list": "a list",
+    "dict": "a section",
+    "none": "null",
+}
+
+
+def check_keys(data: Mapping[str, Any], schema: Key, where: Where) -> list[Finding]:
+    """Every key of a user's mapping that verl doesn't know, no longer reads, or would not accept the value of."""
+    return list(_check(data, schema, schema, "", where))
+
+
+def check_key(path: str, value: object, schema: Key, where: Where, *, new: bool = False) -> list[Finding]:
+    """The same for one dotted key, such as an override's.
+
+    Args:
+        path: the dotted key.
+        value: what it is set to.
+        schema: the root of the schema.
+        where: where the user wrote it.
+        new: hydra's ``+key``: a key that may be unknown where verl ignores what it doesn't know.
+    """
+    dead = dead_key(path, value)
+    if dead is not None:
+        return [Finding("dead-key", path, dead.message, where(path), dead.hint, dead.severity)]
+    parent, _, name = path.rpartition(".")
+    section = schema.find(parent) if parent else schema
+    if section is None or not (section.is_section or section.open):
+        return [] if new and section is None else [_unknown(path, schema, where)]
+    key = section.children.get(name)
+    if key is None:
+        if section.open or (new and "_target_" not in section.children):
+            return []
+        return [_unknown(path, schema, where)]
+    if isinstance(value, Mapping) and key.is_section:
+        return list(_check(value, key, schema, f"{path}.", where))
+    return list(_check_value(path, value, key, where))
+
+
+def _check(data: Mapping[str, Any], section: Key, root: Key, prefix: str, where: Where) -> Iterator[Finding]:
+    for name, value in data.items():
+        path = f"{prefix}{name}"
+        key = section.children.get(name)
+        dead = dead_key(path, value)
+        if dead is not None:
+            yield Finding("dead-key", path, dead.message, where(path), dead.hint, dead.severity)
+        elif key is None:
+            if not section.open:
+                yield _unknown(path, root, where)
+            elif section.children and (close := difflib.get_close_matches(name, section.children, n=1, cutoff=0.85)):
+                message = f"is not one of the keys known here; {prefix}{close[0]} is"
+                yield Finding("near-miss", path, message, where(path), severity="warning")
+        elif isinstance(value, Mapping) and key.is_section:
+            yield from _check(value, key, root, f"{path}.", where)
+        else:
+            yield from _check_value(path, value, key, where)
+
+
+def _check_value(path: str, value: object, key: Key, where: Where) -> Iterator[Finding]:
+    if _fits(value, key):
+        return
+    expected = " or ".join(_WORDS.get(t, t) for t in sorted(key.types))
+    hint = None
+    if isinstance(value, str) and key.types & {"bool", "int", "float"}:
+        hint = "without the quotes" if _reads_as(value, key) else None
+    elif value is None and key.is_section:
+        hint = "leave the section out; a section can't be switched off by null"
+    yield Finding("wrong-type", path, f"is {_shown(value)}; expected {expected}", where(path), hint)
+
+
+def _fits(value: object, key: Key) -> bool:
+    types = key.types
+    if "any" in types or (isinstance(value, str) and "${" in value):
+        return True
+    match value:
+        case None:
+            return "none" in types
+        case bool():
+            return "bool" in types
+        case int():
+            return bool(types & {"int", "float"})
+        case float():
+            return "float" in types
+        case str():
+            return "str" in types
+        case list() | tuple():
+            return "list" in types
+        case Mapping():
+            return "dict" in types
+        case _:
+            return False
+
+
+def _reads_as(text: str, key: Key) -> bool:
+    lowered = text.strip().lower()
+    if "bool" in key.types and lowered in {"true", "false"}:
+        return True
+    try:
+        float(lowered)
+    except ValueError:
+        return False
+    return bool(key.types & {"int", "float"})
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "a section"
+    text = {None: "null", True: "true", False: "false"}.get(value) if value is None or isinstance(value, bool) else None
+    text = text or repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _unknown(path: str, schema: Key, where: Where) -> Finding:
+    return Finding("unknown-key", path, "verl has no such key", where(path), suggest(path, schema))
+
+
+def suggest(path: str, schema: Key) -> str | None:
+    """The known key that was probably meant: the same name elsewhere, or a near spelling."""
+    known = [p for p in schema.paths() if not p.endswith("._target_")]
+    if path in known:
+        return "nest it: " + " ".join("{" * bool(i) + f"{part}:" for i, part in enumerate(path.split(".")))
+    parent, _, leaf = path.rpartition(".")
+    siblings = [p for p in known if p.rpartition(".")[0] == parent]
+    near = difflib.get_close_matches(path, siblings, n=1, cutoff=0.75)
+    if not near:
+        elsewhere = [p for p in known if p.rpartition(".")[2] == leaf]
+        # the shortest place is the one users set; the others are copies that follow it
+        near = sorted(elsewhere, key=lambda p: (-difflib.SequenceMatcher(None, p, path).ratio(), p.count(".")))[:1]
+    if not near:
+        near = difflib.get_close_matches(path, known, n=1, cutoff=0.7)
+    return f"did you mean {near[0]}?" if near else None

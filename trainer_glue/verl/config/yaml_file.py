@@ -1,0 +1,114 @@
+"""A user's YAML file as plain data, with the line of every key.
+
+Numbers are read as verl's own loader reads them: `1e-6` is a number, though YAML 1.1 calls it text. A key that is
+written twice is an error, not the last one wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from trainer_glue.verl.config.findings import Finding
+
+_FLOAT: Final = re.compile(
+    r"""[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+]?[0-9]+)?
+    |[-+]?(?:[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)
+    |\.[0-9_]+(?:[eE][-+][0-9]+)?
+    |[-+]?\.(?:inf|Inf|INF)
+    |\.(?:nan|NaN|NAN)""",
+    re.VERBOSE,
+)
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader with YAML 1.2's floats and without dates."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own class attribute
+        first: [(tag, pattern) for tag, pattern in pairs if not tag.endswith(("float", "timestamp"))]
+        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+
+
+@dataclass(frozen=True)
+class YamlFile:
+    """A parsed file.
+
+    Attributes:
+        path: the file.
+        data: its content; empty when it can't be read.
+        lines: the line of each dotted key.
+        findings: what is wrong with the file itself.
+    """
+
+    path: Path
+    data: Mapping[str, Any] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+    def where(self, key: str) -> str:
+        """`FILE:LINE` of a key or of the nearest section above it; empty when the file has neither."""
+        while key and key not in self.lines:
+            key = key.rpartition(".")[0]
+        return f"{self.path}:{self.lines[key]}" if key else ""
+
+
+def read_yaml(path: Path) -> YamlFile:
+    """Read a file; what is wrong with it is in the findings, never raised."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        return YamlFile(path, findings=(Finding("unreadable-file", "", f"can't be read: {e}", str(path)),))
+    try:
+        loader = _Loader(text)
+        root = loader.get_single_node()
+    except yaml.YAMLError as e:
+        return YamlFile(path, findings=(_syntax(path, e),))
+    if root is None:
+        return YamlFile(path)
+    if not isinstance(root, yaml.MappingNode):
+        message = f"is a YAML {root.id}; expected keys and values, such as `data:`"
+        return YamlFile(path, findings=(Finding("not-a-mapping", "", message, str(path)),))
+    lines: dict[str, int] = {}
+    findings: list[Finding] = []
+    _collect(root, "", path, lines, findings)
+    try:
+        data = loader.construct_document(root)
+    except yaml.YAMLError as e:
+        return YamlFile(path, findings=(*findings, _syntax(path, e)))
+    return YamlFile(path, data, lines, tuple(findings))
+
+
+def _collect(node: yaml.MappingNode, prefix: str, path: Path, lines: dict[str, int], found: list[Finding]) -> None:
+    here: dict[Hashable, int] = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        name = f"{prefix}{key.value}" if isinstance(key.value, str) else prefix.rstrip(".")
+        if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
+            if key.tag == "tag:yaml.org,2002:merge":
+                continue
+            message = f"a key of this section is {key.value!r}; expected a name"
+            found.append(Finding("bad-key", prefix.rstrip("."), message, f"{path}:{line}"))
+            continue
+        if key.value in here:
+            message = f"is written twice, first on line {here[key.value]}"
+            found.append(Finding("duplicate-key", name, message, f"{path}:{line}", hint="keep one of the two"))
+        here[key.value] = line
+        lines[name] = line
+        if isinstance(value, yaml.MappingNode):
+            _collect(value, f"{name}.", path, lines, found)
+
+
+def _syntax(path: Path, error: yaml.YAMLError) -> Finding:
+    mark = getattr(error, "problem_mark", None)
+    where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
+    problem = getattr(error, "problem", None) or str(error)
+    return Finding("yaml-syntax", "", f"not valid YAML: {problem}", where)

@@ -1,0 +1,137 @@
+"""Every patch of verl or torch that a run on the CPU needs. There are no others in the tree.
+
+Each entry of :data:`WORKAROUNDS` names the line that calls for it in the version that was tested, and how to tell
+that it still does: the canary tests run ``needed`` against the installed verl and fail when an entry has become
+superfluous or no longer fits. What an extension point can do (platform, rollout, config key) does not belong here.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rewardkit.errors import MissingDependencyError
+
+VERL_VERSIONS: Final = ("0.9.1",)
+"""The versions of verl that the lines below were read in and the canaries ran against."""
+
+
+def refuse_untested() -> None:
+    """Refuse a verl in which the lines below may have moved.
+
+    Raises:
+        MissingDependencyError: verl is absent, or another version.
+    """
+    tested = ", ".join(VERL_VERSIONS)
+    try:
+        version = importlib.metadata.version("verl")
+    except importlib.metadata.PackageNotFoundError:
+        raise MissingDependencyError(
+            f"verl is not installed; training on the CPU was tested with {tested}", hint="pip install 'rewardkit-rl[verl]'"
+        ) from None
+    if version not in VERL_VERSIONS:
+        raise MissingDependencyError(
+            f"verl {version} is installed; training on the CPU patches verl and was tested with {tested} only",
+            hint=f"pip install verl=={VERL_VERSIONS[-1]}, or train on an accelerator",
+        )
+
+
+class CpuDevice(str):
+    """The name of the CPU device, which formats as an index.
+
+    verl uses ``get_device_id()`` both as a device, ``tensor.to(get_device_id())``, and as an index,
+    ``f"{get_device_name()}:{get_device_id()}"`` (verl/utils/fsdp_utils.py:229). An integer would be a CUDA device in
+    the first, and ``"cpu"`` make ``"cpu:cpu"`` in the second.
+    """
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return format("0", spec)
+
+
+CPU: Final = CpuDevice("cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Workaround:
+    """One patch.
+
+    Attributes:
+        name: a short name, for tests and messages.
+        where: file and line that call for it.
+        why: what happens without it.
+        apply: patches; called once in each process, before verl imports what is patched.
+    """
+
+    name: str
+    where: str
+    why: str
+    apply: Callable[[], None]
+
+
+def _one_gloo_backend() -> None:
+    import verl.utils.distributed as distributed
+
+    original = distributed.initialize_global_process_group_ray
+
+    @functools.wraps(original)
+    def initialize(timeout_second: int | None = None, backend: str | None = None) -> None:
+        original(timeout_second, backend or "gloo")
+
+    distributed.initialize_global_process_group_ray = initialize
+
+
+def _offload_without_pinning() -> None:
+    from torch.distributed.fsdp import CPUOffloadPolicy
+
+    original = CPUOffloadPolicy.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, pin_memory: bool = False) -> None:
+        original(self, pin_memory=False)
+
+    CPUOffloadPolicy.__init__ = init
+
+
+def _sync_module_states_on_cpu() -> None:
+    import torch.distributed.fsdp._init_utils as init_utils
+
+    if not hasattr(init_utils, "_check_module_states_for_sync_module_states"):
+        raise AttributeError("torch.distributed.fsdp._init_utils._check_module_states_for_sync_module_states is gone")
+    init_utils._check_module_states_for_sync_module_states = lambda module_states: None
+
+
+WORKAROUNDS: Final = (
+    Workaround(
+        name="one gloo backend",
+        where="verl/utils/distributed.py:89, initialize_global_process_group_ray",
+        why='builds "cpu:gloo,<device>:<backend>", here "cpu:gloo,cpu:gloo", and torch refuses the duplicate device',
+        apply=_one_gloo_backend,
+    ),
+    Workaround(
+        name="offload without pinning",
+        where="verl/workers/engine/fsdp/transformer_impl.py:462, CPUOffloadPolicy(pin_memory=True)",
+        why="an FSDP2 reference model pins its memory, which needs an accelerator",
+        apply=_offload_without_pinning,
+    ),
+    Workaround(
+        name="sync module states on the CPU",
+        where="verl/workers/engine/fsdp/transformer_impl.py:443, FSDP(sync_module_states=True)",
+        why="FSDP1 refuses parameters on the CPU there, for NCCL's sake; gloo broadcasts them",
+        apply=_sync_module_states_on_cpu,
+    ),
+)
+
+_applied: set[str] = set()
+
+
+def apply_workarounds() -> None:
+    """Apply all of them, each once in a process."""
+    for workaround in WORKAROUNDS:
+        if workaround.name not in _applied:
+            workaround.apply()
+            _applied.add(workaround.name)

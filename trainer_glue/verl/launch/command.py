@@ -1,0 +1,124 @@
+"""verl's own command line, environment and config file for a resolved run.
+
+What is put on top of the resolved config serves the watching: a `file` logger beside the user's own.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import site
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import trainer_glue
+
+if TYPE_CHECKING:
+    from trainer_glue.verl.config import Resolved
+    from trainer_glue.verl.launch.folder import RunFolder
+
+METRICS_VARIABLE: Final = "VERL_FILE_LOGGER_PATH"
+"""Where verl's `file` logger writes (verl/utils/tracking.py, FileLogger): a line `{"step": n, "data": {...}}` a step."""
+
+_HYDRA: Final = (
+    "hydra.run.dir=.",
+    "hydra.output_subdir=null",
+    "hydra/job_logging=stdout",
+    "hydra/hydra_logging=none",
+)
+"""Keep hydra from leaving an `outputs/` folder in the working folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerlCommand:
+    """How verl is started.
+
+    Attributes:
+        argv: the command.
+        variables: environment variables on top of this process's own.
+        config: the whole config, every interpolation filled in.
+        text: the config file that `argv` names.
+    """
+
+    argv: tuple[str, ...]
+    variables: Mapping[str, str]
+    config: Mapping[str, Any]
+    text: str
+
+    def environment(self, scratch: Path | None = None) -> dict[str, str]:
+        """The whole environment of the child.
+
+        Args:
+            scratch: a folder for Ray's session files, or None to leave that to Ray.
+        """
+        ours = {} if scratch is None else {"RAY_TMPDIR": str(scratch)}
+        return {**os.environ, **self.variables, **ours}
+
+    def shell(self) -> str:
+        """The command for a shell, variables first."""
+        assignments = [f"{name}={shlex.quote(value)}" for name, value in self.variables.items()]
+        return " ".join([*assignments, shlex.join(self.argv)])
+
+
+def verl_command(resolved: Resolved, folder: RunFolder) -> VerlCommand:
+    """The command that trains a resolved run in a folder."""
+    config, text = _config(resolved, folder)
+    return VerlCommand(
+        argv=(
+            sys.executable,
+            "-m",
+            "verl.trainer.main_ppo",
+            f"--config-path={folder.config.parent}",
+            f"--config-name={folder.config.stem}",
+            *_HYDRA,
+        ),
+        variables={
+            **_import_path(),
+            # Ray's own notice about it would go to a log that nobody is asked to read: nothing is sent unless asked for.
+            **({} if "RAY_USAGE_STATS_ENABLED" in os.environ else {"RAY_USAGE_STATS_ENABLED": "0"}),
+            METRICS_VARIABLE: str(folder.live_metrics),
+            **_machine(resolved),
+        },
+        config=config,
+        text=text,
+    )
+
+
+def starts_ray(config: Mapping[str, Any]) -> bool:
+    """False when the run joins a Ray cluster that is already there, or the user places Ray's files."""
+    ray_init = config["ray_kwargs"].get("ray_init") or {}
+    variables = ("RAY_ADDRESS", "RAY_TMPDIR")
+    return not (ray_init.get("address") or ray_init.get("_temp_dir") or any(os.environ.get(v) for v in variables))
+
+
+def _machine(resolved: Resolved) -> dict[str, str]:
+    if resolved.accelerator:
+        return {}
+    from trainer_glue.verl import cpu
+
+    return cpu.environment()
+
+
+def _import_path() -> dict[str, str]:
+    """PYTHONPATH for verl's processes, where this package isn't installed but run from its folder."""
+    root = Path(trainer_glue.__path__[0]).resolve().parent
+    if str(root) in (*site.getsitepackages(), site.getusersitepackages()):
+        return {}
+    rest = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": str(root) if not rest else f"{root}{os.pathsep}{rest}"}
+
+
+def _config(resolved: Resolved, folder: RunFolder) -> tuple[dict[str, Any], str]:
+    from omegaconf import OmegaConf
+
+    config = OmegaConf.create(resolved.to_yaml())
+    config.trainer.default_local_dir = str(folder.checkpoints)
+    loggers = config.trainer.logger
+    loggers = [loggers] if isinstance(loggers, str) else list(loggers)
+    config.trainer.logger = [*loggers, *(name for name in ("console", "file") if name not in loggers)]
+    plain: dict[str, Any] = OmegaConf.to_container(config, resolve=True)
+    head = "# Written by rewardkit; every start of the run writes it again."
+    return plain, f"{head}\n{OmegaConf.to_yaml(config)}"

@@ -1,0 +1,132 @@
+"""A run that is ready to start, and nothing written yet: the config resolved, its folder chosen and looked at."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.source import RewardSource
+from trainer_glue.verl.config import Resolved, resolve
+from trainer_glue.verl.config.recipes import config_path
+from trainer_glue.verl.config.yaml_file import read_yaml
+from trainer_glue.verl.launch.command import VerlCommand, verl_command
+from trainer_glue.verl.launch.differences import Difference, differences, portable, refuse
+from trainer_glue.verl.launch.folder import RunFolder
+from trainer_glue.verl.launch.memory import shortage
+from trainer_glue.verl.launch.record import RunRecord
+
+RUNS: Final = Path("runs")
+CHECKPOINT_KEY: Final = "trainer.default_local_dir"
+REWARD_KEY: Final = "reward.reward_kwargs.rewardkit"
+"""Where the reward travels in verl's config; its fingerprint says whether it is the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What `rewardkit train` is about to do.
+
+    Attributes:
+        resolved: the checked config.
+        folder: where the run goes.
+        verl: how verl is started.
+        earlier: the record of the run that is in the folder, or None for a new run.
+        notes: warnings, in words for the user.
+    """
+
+    resolved: Resolved
+    folder: RunFolder
+    verl: VerlCommand
+    earlier: RunRecord | None
+    notes: tuple[str, ...]
+
+    @property
+    def total_steps(self) -> int | None:
+        """Training steps asked for; None where the number of epochs decides."""
+        steps: int | None = self.resolved.config["trainer"]["total_training_steps"]
+        return steps
+
+    @property
+    def model(self) -> Path:
+        """The model's folder, or the name of one on a hub."""
+        return Path(str(self.resolved.config["actor_rollout_ref"]["model"]["path"]))
+
+
+def make_plan(
+    source: str | None, overrides: Sequence[str], *, reward: RewardSource | str | None, out: Path | None
+) -> Plan:
+    """Resolve a config and look at the folder of the run. Writes nothing.
+
+    Args:
+        source: a recipe's name or a YAML file; None for the default.
+        overrides: `key=value` of verl's config.
+        reward: what pays the run, over the config's own.
+        out: the run's folder; None for the config's `trainer.default_local_dir` where the user set one, else
+            `runs/NAME` after the recipe or the file.
+
+    Raises:
+        RewardKitError: a config that would not run, or a folder that holds another run.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise MissingDependencyError(
+            "matplotlib is not installed; the reward's curve is drawn with it", hint="pip install 'rewardkit-rl[verl]'"
+        )
+    keeps_own = out is None and _sets_folder(source, overrides)
+    resolved = resolve(source, overrides, reward=reward)
+    if keeps_own:
+        path = resolved.out.expanduser().absolute()
+        folder = RunFolder(path, path)
+    else:
+        path = (RUNS / resolved.name if out is None else out).expanduser().absolute()
+        folder = RunFolder(path, path / "checkpoints")
+        resolved = resolve(source, overrides, reward=reward, out=path)
+    _check_folder(folder)
+    verl = verl_command(resolved, folder)
+    earlier = RunRecord.read(folder.record)
+    if earlier is not None:
+        _check_same_run(earlier, resolved.reward, verl, folder)
+    notes = [str(f) for f in resolved.findings]
+    if not resolved.accelerator:
+        model = Path(str(resolved.config["actor_rollout_ref"]["model"]["path"]))
+        notes += [text for text in (shortage(model, resolved.ranks),) if text]
+    return Plan(resolved, folder, verl, earlier, tuple(notes))
+
+
+def _check_same_run(earlier: RunRecord, reward: RewardSource, verl: VerlCommand, folder: RunFolder) -> None:
+    """Refuse to go on with a run under another reward or other settings."""
+    found = differences(portable(earlier.config, Path(earlier.folder)), portable(verl.config, folder.path))
+    found = [d for d in found if not d.key.startswith(REWARD_KEY)]
+    if earlier.fingerprint != reward.fingerprint:
+        found.insert(0, Difference("the reward", earlier.formula, reward.formula))
+    if found:
+        raise refuse(folder.path, found)
+
+
+def _check_folder(folder: RunFolder) -> None:
+    path = folder.path
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"--out {path} is a file; expected a folder")
+    if folder.record.exists() or not path.is_dir():
+        return
+    strange = sorted(p.name for p in path.iterdir() if p.name not in ("assets", folder.lock.name))
+    if strange:
+        raise ConfigError(
+            f"{path} holds {', '.join(strange[:3])}{' and more' if len(strange) > 3 else ''}, and no run of rewardkit",
+            hint="give an empty or a new folder with --out",
+        )
+
+
+def _sets_folder(source: str | None, overrides: Sequence[str]) -> bool:
+    """Whether the user's file or command line says where checkpoints go. A recipe's own word doesn't count."""
+    if any(text.lstrip("+").startswith(f"{CHECKPOINT_KEY}=") for text in overrides):
+        return True
+    if source is None:
+        return False
+    try:
+        path, recipe = config_path(source)
+    except ConfigError:
+        return False  # resolving says it, with whatever else is wrong
+    return recipe is None and CHECKPOINT_KEY in read_yaml(path).lines

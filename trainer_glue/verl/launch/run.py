@@ -1,0 +1,251 @@
+"""A run from its plan to its end: verl started, watched, stopped, and what it leaves put in order."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rewardkit.errors import RunError
+from trainer_glue.verl.launch import summary
+from trainer_glue.verl.launch.checkpoints import latest, mend, step_folder
+from trainer_glue.verl.launch.child import Child
+from trainer_glue.verl.launch.command import starts_ray
+from trainer_glue.verl.launch.failure import explain, hint_for
+from trainer_glue.verl.launch.folder import RunFolder, locked, write_whole
+from trainer_glue.verl.launch.metrics import Reader, Step, fold
+from trainer_glue.verl.launch.plan import Plan
+from trainer_glue.verl.launch.progress import Progress
+from trainer_glue.verl.launch.record import Attempt, RunRecord, State, utc_now, versions
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_POLL: Final = 0.2
+_SCRATCH: Final = "/tmp"
+"""Ray puts sockets about 75 characters below its folder, and a socket's path has at most 107: not in a user's TMPDIR."""
+_TOTAL_IN_LOG: Final = re.compile(r"Total training steps: (\d+)")
+
+
+class Terminated(BaseException):
+    """The command was told to end by a signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Run:
+    """One start of a planned run.
+
+    Args:
+        plan: what to do.
+        console: where progress goes.
+        command: the user's command line, for the record.
+    """
+
+    def __init__(self, plan: Plan, console: Console, command: tuple[str, ...] = tuple(sys.argv)) -> None:
+        self.plan = plan
+        self.folder: RunFolder = plan.folder
+        self.console = console
+        self.command = command
+
+    def run(self) -> None:
+        """Train to the end. The same plan again goes on from the last checkpoint.
+
+        Raises:
+            RunError: verl died.
+            KeyboardInterrupt, Terminated: it was stopped; all of verl is gone by then.
+        """
+        self._say_what()
+        self.folder.path.mkdir(parents=True, exist_ok=True)
+        with _signals_raise(), locked(self.folder) as lock:
+            steps = summary.training_steps(fold(self.folder))
+            mended = mend(self.folder.checkpoints)
+            for note in mended.notes:
+                self._say(f"checkpoints: {note}")
+            if self._is_finished(steps, mended.step):
+                return
+            if mended.step:
+                self._say(f"going on from the checkpoint of step {mended.step}")
+            record = self._record(mended.step)
+            record.write(self.folder.record)
+            state: State = "stopped"
+            try:
+                self._make_assets()
+                start = self._open_log()
+                code = self._watch(lock, start)
+                state = "finished" if code == 0 else "failed"
+            except Exception:
+                state = "failed"
+                raise
+            finally:
+                steps = self._close(record, state)
+            if code != 0:
+                raise self._death(code, start)
+            self._say_result(steps)
+
+    def _say(self, text: str, style: str = "") -> None:
+        self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+    def _say_what(self) -> None:
+        resolved = self.plan.resolved
+        self._say(f"reward  {resolved.reward.formula}")
+        self._say(f"model   {self.plan.model}")
+        self._say(f"folder  {_short(self.folder.path)}  (verl's own output: {self.folder.log.name})")
+        if not resolved.accelerator:
+            ranks = f"{resolved.ranks} rank{'s' if resolved.ranks > 1 else ''}"
+            self._say(f"device  CPU, {ranks}: no accelerator was found, so verl runs with rewardkit's CPU platform")
+        for note in self.plan.notes:
+            self._say(f"warning: {note}", style="yellow")
+
+    def _is_finished(self, steps: list[Step], checkpoint: int) -> bool:
+        """Whether an earlier start did all of it; says so."""
+        earlier, total = self.plan.earlier, self.plan.total_steps
+        if earlier is None or earlier.state != "finished" or (total is not None and checkpoint < total):
+            return False
+        if total is None and checkpoint == 0:
+            return False
+        self._say(f"this run is finished: all of its {checkpoint} steps are done")
+        self._say_result(steps)
+        return True
+
+    def _record(self, from_step: int) -> RunRecord:
+        plan, resolved, earlier = self.plan, self.plan.resolved, self.plan.earlier
+        return RunRecord(
+            state="running",
+            formula=resolved.reward.formula,
+            fingerprint=resolved.reward.fingerprint,
+            reward=resolved.reward.origin,
+            seed=resolved.seed,
+            ranks=resolved.ranks,
+            accelerator=resolved.accelerator,
+            versions=versions(),
+            command=self.command,
+            verl_command=plan.verl.argv,
+            attempts=(*(earlier.attempts if earlier else ()), Attempt(utc_now(), from_step)),
+            steps=from_step,
+            total_steps=plan.total_steps,
+            checkpoint=self._checkpoint(from_step),
+            folder=str(self.folder.path),
+            config=plan.verl.config,
+        )
+
+    def _checkpoint(self, step: int) -> str | None:
+        if step == 0:
+            return None
+        path = step_folder(self.folder.checkpoints, step)
+        return str(path.relative_to(self.folder.path)) if path.is_relative_to(self.folder.path) else str(path)
+
+    def _make_assets(self) -> None:
+        if self.plan.resolved.assets is None:
+            return
+        from trainer_glue.verl.tiny import TinyAssets, make_tiny
+
+        where = self.plan.resolved.assets_folder
+        if not TinyAssets.under(where).model.exists():
+            self._say("making the tiny model and its data")
+        make_tiny(where, self.plan.resolved.seed)
+
+    def _open_log(self) -> int:
+        """Write verl's config and the log's heading; where this start's part of the log begins."""
+        write_whole(self.folder.config, self.plan.verl.text.encode())
+        with self.folder.log.open("a") as log:
+            log.write(f"\n==== {utc_now()} {self.plan.verl.shell()}\n")
+        return self.folder.log_size()
+
+    def _watch(self, lock: int, start: int) -> int:
+        """Run verl and show its steps; its exit code."""
+        scratch = Path(tempfile.mkdtemp(prefix="rk-", dir=_SCRATCH)) if starts_ray(self.plan.verl.config) else None
+        reader = Reader(self.folder.live_metrics)
+        child = Child(
+            self.plan.verl.argv,
+            environment=self.plan.verl.environment(scratch),
+            log=self.folder.log,
+            scratch=scratch,
+            keep_open=(lock,),
+        )
+        with child, Progress(self.console, self.plan.total_steps) as progress:
+            code = None
+            while code is None:
+                time.sleep(_POLL)
+                code = child.poll()
+                new = summary.training_steps(reader.new_steps())
+                if new and progress.total is None:
+                    progress.total = self._logged_total(start)
+                for step in new:
+                    progress.show(step)
+                progress.tick()
+        return code
+
+    def _logged_total(self, start: int) -> int | None:
+        """Steps in all as verl counted them: rows that its length filter drops are known to it alone."""
+        found = _TOTAL_IN_LOG.search(self._log(start))
+        return int(found[1]) if found else None
+
+    def _log(self, start: int) -> str:
+        with self.folder.log.open("rb") as log:
+            log.seek(start)
+            return log.read().decode(errors="replace")
+
+    def _close(self, record: RunRecord, state: State) -> list[Step]:
+        """Put everything that is left behind in order; the training steps of the whole run."""
+        steps = summary.training_steps(fold(self.folder))
+        checkpoint = latest(self.folder.checkpoints)
+        done = steps[-1].number if steps else 0
+        record = record.closed(state, steps=done, checkpoint=self._checkpoint(checkpoint))
+        record.write(self.folder.record)
+        if steps:
+            summary.draw(steps, record.formula, self.folder.curves)
+        if state == "stopped":
+            goes_on = f"the same command goes on from step {checkpoint}" if checkpoint else "no checkpoint was saved yet"
+            self._say(f"stopped after step {done}; {goes_on}")
+        return steps
+
+    def _death(self, code: int, start: int) -> RunError:
+        log = self._log(start)
+        cause = "\n  ".join(explain(log))
+        return RunError(
+            f"verl ended with exit code {code}. From its log:\n\n  {cause}\n\n  the whole log: {self.folder.log}",
+            hint=hint_for(log),
+        )
+
+    def _say_result(self, steps: list[Step]) -> None:
+        checkpoint = latest(self.folder.checkpoints)
+        if steps:
+            self.console.print(summary.table(steps))
+        if checkpoint:
+            self._say(f"checkpoint  {_short(step_folder(self.folder.checkpoints, checkpoint))}")
+        else:
+            self._say("no checkpoint: trainer.save_freq is not positive")
+        if steps:
+            self._say(f"curve       {_short(self.folder.curves)}")
+        self._say(f"record      {_short(self.folder.record)}")
+
+
+def _short(path: Path) -> Path:
+    """Relative to the working folder where it lies below it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the command as an exception, so that verl is stopped and the record closed."""
+
+    def on_signal(number: int, _: object) -> None:
+        raise Terminated(number)
+
+    numbers = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]
+    before = {n: signal.signal(n, on_signal) for n in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

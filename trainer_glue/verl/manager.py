@@ -1,0 +1,295 @@
+"""One reward manager for every verl: a compiled formula behind each version's way of asking for rewards.
+
+=============  =============================================  ==================================================
+verl           how it asks                                    what this manager gives
+=============  =============================================  ==================================================
+0.2 to 0.7.0   ``manager(data, return_dict)``, whole batches  token-level tensor, groups by ``uid``
+0.7.1 to 0.9   ``await manager.run_single(data)``, one row    one number; the sampler adds groups and placement
+=============  =============================================  ==================================================
+
+``run_single`` never raises: in verl 0.9 an exception there silently drops the response and trains on its siblings.
+Requests that wait together are scored together. Its extra info has the same numeric keys for every row of a formula:
+each name's value, each term's status code, and ``unscored``; the sampler builds the terms' columns from them again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import traceback
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from rewardkit.batch import Status
+from rewardkit.decoding import Decoder
+from rewardkit.errors import CompileError, ConfigError
+from rewardkit.expression import Reward, TokenReward
+from rewardkit.program import Program, compile
+from rewardkit.scores import Scores
+from rewardkit.source import load_reward, reward_from_config
+from trainer_glue.verl.rows import Row, batch_of, row_of
+from trainer_glue.verl.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
+
+try:
+    from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase as _Base
+except ImportError:  # older than 0.7, or no verl at all: the class is then used by its shape
+    _Base = object
+
+logger = logging.getLogger("rewardkit")
+STATUS_KEY: Final = "{}/status"
+SECTION: Final = "rewardkit"
+
+
+class RewardManager(_Base):  # type: ignore[misc, valid-type]
+    """verl's reward manager for a rewardkit formula.
+
+    Args:
+        tokenizer: the policy's tokenizer, to decode responses.
+        num_examine: responses of each data source that a batched call prints, with every term's value.
+        compute_score: ignored; the formula pays.
+        config: verl's config; the formula stands in ``reward.reward_kwargs.rewardkit``.
+        reward: a formula or what names one, over the config's.
+        unscored_limit: the share of a batched call that may be unscored before it raises.
+        kwargs: what other versions of verl pass to every manager; ignored.
+
+    Raises:
+        ConfigError: no formula, or no tokenizer.
+        CompileError: the formula needs whole groups or tokens, and this verl's config has no sampler that gives them.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        tokenizer: Any = None,
+        num_examine: int = 0,
+        compute_score: Any = None,
+        config: Any = None,
+        reward: Reward | TokenReward | str | None = None,
+        unscored_limit: float = UNSCORED_LIMIT,
+        **kwargs: Any,
+    ) -> None:
+        config, tokenizer, num_examine = _positional(args, config, tokenizer, num_examine)
+        if tokenizer is None:
+            raise ConfigError("RewardManager got no tokenizer", hint="RewardManager(tokenizer=..., reward=...)")
+        if _Base is not object:
+            super().__init__(config, tokenizer, compute_score)
+        self.tokenizer = tokenizer
+        self.num_examine = int(num_examine or 0)
+        self.unscored_limit = unscored_limit
+        self.program = _program(reward, config)
+        self._decoder = Decoder(tokenizer)
+        self._max_response_length = _select(config, "data.max_response_length")
+        self._eos = _eos_ids(tokenizer)
+        self._waiting: list[tuple[Row, asyncio.Future[dict[str, Any]]]] = []
+        self._drainer: asyncio.Task[None] | None = None
+        self._explained: set[str] = set()
+        self._check_seam(config)
+
+    # ------------------------------------------------------------------ verl 0.7.1 and later: one row at a time
+
+    async def run_single(self, data: Any) -> dict[str, Any]:
+        """Score the last output of one trajectory.
+
+        Returns:
+            ``reward_score`` (a float; 0.0 for an unscored row, which the sampler replaces; None where verl 0.9 has no
+            token to put it on) and ``reward_extra_info`` with the same keys for every row.
+        """
+        try:
+            item = data[-1]
+            row = row_of(item, max_response_length=self._max_response_length, eos=self._eos)
+        except Exception:
+            self._explain("input", traceback.format_exc())
+            return self._failed()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[dict[str, Any]] = loop.create_future()
+        self._waiting.append((row, future))
+        if self._drainer is None or self._drainer.done() or self._drainer.get_loop() is not loop:
+            self._drainer = loop.create_task(self._drain())
+        return await future
+
+    async def _drain(self) -> None:
+        """Score what waits, all of it at once; what arrives meanwhile is the next batch."""
+        await asyncio.sleep(0)  # requests of the same tick join
+        while self._waiting:
+            taken, self._waiting = self._waiting, []
+            try:
+                results = await asyncio.to_thread(self._score_rows, [row for row, _ in taken])
+            except Exception:
+                self._explain("scoring", traceback.format_exc())
+                results = [self._failed() for _ in taken]
+            for (_, future), result in zip(taken, results, strict=True):
+                if not future.cancelled() and not future.get_loop().is_closed():
+                    future.set_result(result)
+
+    def _score_rows(self, rows: list[Row]) -> list[dict[str, Any]]:
+        results: list[dict[str, Any]] = [{}] * len(rows)
+        by_step: dict[int | None, list[int]] = {}
+        for i, row in enumerate(rows):
+            by_step.setdefault(row.step, []).append(i)
+        for step, members in by_step.items():
+            batch = batch_of([rows[i] for i in members], self._decoder, step=step)
+            leaves = self.program.leaves(batch)
+            # A lone row is no group: what is relative to its group comes later, from the sampler.
+            groups = list(range(len(members))) if "group" in self.program.needs else None
+            scores = self.program.finish(leaves, step=step, groups=groups)
+            self._explain_all(scores)
+            for j, i in enumerate(members):
+                results[i] = self._result(scores, j, rows[i])
+        return results
+
+    def _result(self, scores: Scores, j: int, row: Row) -> dict[str, Any]:
+        unscored = bool(scores.unscored[j])
+        in_v1 = row.step is not None
+        info: dict[str, Any] = {}
+        for name, values in scores.values.items():
+            value = float(values[j])
+            # verl 0.9 leaves None out of its validation means; one NaN would make the mean NaN.
+            info[name] = None if in_v1 and np.isnan(value) else value
+        for name in self.program.terms:
+            info[STATUS_KEY.format(name)] = int(scores.statuses[name][j])
+        info["unscored"] = float(unscored)
+        score: float | None = 0.0 if unscored else float(scores.total[j])
+        if in_v1 and not row.tokens:
+            score = None  # verl would write it at index -1 of an empty tensor; the sampler drops the row
+        return {"reward_score": score, "reward_extra_info": info}
+
+    def _failed(self) -> dict[str, Any]:
+        """The answer for a row that could not even be read: unscored, with the keys that every row has."""
+        info: dict[str, Any] = dict.fromkeys(self.program.names)
+        info.update({STATUS_KEY.format(name): int(Status.ERROR) for name in self.program.terms})
+        return {"reward_score": 0.0, "reward_extra_info": {**info, "unscored": 1.0}}
+
+    # ------------------------------------------------------------------ verl 0.2 to 0.7.0: whole batches
+
+    def __call__(self, data: Any, return_dict: bool = False) -> Any:
+        """Score a whole batch.
+
+        Args:
+            data: a DataProto with ``responses`` (B, T), ``attention_mask`` (B, P + T) and the dataset's columns.
+            return_dict: give the terms' values too.
+
+        Returns:
+            The token-level reward, float32, shape (B, T), on the device of the responses; with ``return_dict``
+            a dict of it (``reward_tensor``) and of one list a name (``reward_extra_info``).
+
+        Raises:
+            UnscoredError: more than ``unscored_limit`` of the rows have no score.
+        """
+        import torch
+
+        if "rm_scores" in data.batch:
+            tensor = data.batch["rm_scores"]
+            return {"reward_tensor": tensor, "reward_extra_info": {}} if return_dict else tensor
+        responses = data.batch["responses"]
+        rows = [row_of(data[i], max_response_length=self._max_response_length, eos=self._eos) for i in range(len(data))]
+        step = (getattr(data, "meta_info", None) or {}).get("global_steps")
+        batch = batch_of(rows, self._decoder, step=step)
+        groups = batch.groups if any(g is not None for g in batch.groups or ()) else None
+        scores = self.program.finish(self.program.leaves(batch), step=step, groups=groups)
+        check_unscored(scores, self.unscored_limit)
+        self._explain_all(scores)
+        mask = data.batch["attention_mask"][:, -responses.shape[-1] :].cpu().numpy().astype(np.bool_)
+        if "response_mask" in data.batch:
+            mask &= data.batch["response_mask"].cpu().numpy().astype(np.bool_)
+        tensor = scores.token_rewards(
+            mask,
+            token_ends=lambda i: self._decoder.token_ends(rows[i].tokens),
+            fill=fill_unscored(scores, groups),
+        )
+        self._examine(batch.responses, rows, scores)
+        reward_tensor = torch.from_numpy(tensor).to(responses.device)
+        if not return_dict:
+            return reward_tensor
+        extra = {name: values.tolist() for name, values in scores.values.items()}
+        extra.update({STATUS_KEY.format(n): scores.statuses[n].tolist() for n in self.program.terms})
+        extra["unscored"] = scores.unscored.astype(float).tolist()
+        return {"reward_tensor": reward_tensor, "reward_extra_info": extra}
+
+    def _examine(self, texts: Any, rows: list[Row], scores: Scores) -> None:
+        """Print the first responses of each data source, as verl's own managers do."""
+        printed: dict[str | None, int] = {}
+        for i, row in enumerate(rows):
+            if printed.get(row.data_source, 0) >= self.num_examine:
+                continue
+            printed[row.data_source] = printed.get(row.data_source, 0) + 1
+            parts = [f"{n}={v[i]:g} ({Status(int(scores.statuses[n][i])).name})" for n, v in scores.values.items()]
+            print(f"[data_source] {row.data_source}\n[prompt] {row.prompt}\n[response] {texts[i]}")
+            print(f"[ground_truth] {row.ground_truth}\n[score] {scores.total[i]:g}: {', '.join(parts)}")
+
+    # ------------------------------------------------------------------ both
+
+    def _check_seam(self, config: Any) -> None:
+        """Say before the run what this verl can't carry."""
+        if config is None or _Base is object or _select(config, "trainer.v1") is None:
+            return
+        sampler = _select(config, "trainer.v1.sampler.custom_sampler.name")
+        if _select(config, "trainer.use_v1") is not False and sampler in ("ReplayBuffer", "ReplayBufferAsync"):
+            return
+        lacking = sorted(self.program.needs & {"group"})
+        if lacking:
+            raise CompileError(
+                f"{self.program.reward!r} compares the responses of one prompt, and verl hands over one at a time",
+                hint="set trainer.v1.sampler.custom_sampler={path: pkg://trainer_glue.verl, name: ReplayBuffer}",
+            )
+        logger.warning("rewardkit: without its sampler, unscored rows count as 0 and rewards stand on the last token")
+
+    def _explain_all(self, scores: Scores) -> None:
+        for name, reasons in scores.reasons.items():
+            if name in self._explained:
+                continue
+            for row in sorted(reasons):
+                if scores.statuses[name][row] in (Status.ERROR, Status.BAD_GOLD):
+                    self._explain(name, reasons[row])
+                    break
+
+    def _explain(self, name: str, reason: str) -> None:
+        """The first failure of each term goes to the log in full; the rest are counted."""
+        if name not in self._explained:
+            self._explained.add(name)
+            print(f"rewardkit: {name} could not score a row (shown once): {reason}", file=sys.stderr, flush=True)
+
+
+def _positional(args: tuple[Any, ...], config: Any, tokenizer: Any, num_examine: int) -> tuple[Any, Any, int]:
+    """verl passed (tokenizer, num_examine, compute_score) by position, later (config, tokenizer, compute_score)."""
+    if not args:
+        return config, tokenizer, num_examine
+    if hasattr(args[0], "decode"):
+        return config, args[0], args[1] if len(args) > 1 else num_examine
+    return args[0], args[1] if len(args) > 1 else tokenizer, num_examine
+
+
+def _program(reward: Reward | TokenReward | str | None, config: Any) -> Program:
+    if isinstance(reward, str):
+        return compile(load_reward(reward).reward)
+    if reward is not None:
+        return compile(reward)
+    wired = _select(config, f"reward.reward_kwargs.{SECTION}")
+    if not isinstance(wired, Mapping) and not hasattr(wired, "keys"):
+        raise ConfigError(
+            "RewardManager has no formula",
+            hint="RewardManager(reward=\"length(0.1) + ends_with('.?!')\"), or in verl's config "
+            f"reward.reward_kwargs.{SECTION}.formula",
+        )
+    return compile(reward_from_config(dict(wired)))
+
+
+def _select(config: Any, key: str) -> Any:
+    """A value of a config by its dotted key; None where it, or anything above it, is missing."""
+    for part in key.split("."):
+        if config is None:
+            return None
+        config = config.get(part) if hasattr(config, "get") else getattr(config, part, None)
+    return config
+
+
+def _eos_ids(tokenizer: Any) -> frozenset[int]:
+    """The ids that end a response: the tokenizer's own, and Llama-3's end of turn."""
+    ids = {getattr(tokenizer, "eos_token_id", None)}
+    for token in ("<|eot_id|>", "<|end_of_text|>", "<|im_end|>"):
+        found = getattr(tokenizer, "convert_tokens_to_ids", lambda _: None)(token)
+        if isinstance(found, int) and found != getattr(tokenizer, "unk_token_id", None):
+            ids.add(found)
+    return frozenset(i for i in ids if isinstance(i, int))

@@ -1,0 +1,207 @@
+"""verl 0.9's sampler with rewards in it: the one place that sees whole groups, the step, and the training metrics.
+
+verl's reward loop scores one response at a time and lets a reward be one number. Its sampler hands each finished batch
+to the trainer, so this is where the formula's second stage runs: the terms' values come back from the reward loop, and
+group-relative parts, schedules and placement are worked out here. Terms that read tokens run here too; nothing that ran
+in the reward loop runs again.
+
+Writes ``reward/...`` into the metrics of every training step: the total's and each name's mean and spread, the share
+of each status, and the share of unscored rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import transfer_queue as tq
+from tensordict import TensorDict
+from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer as _VerlSync
+from verl.trainer.ppo.v1.replay_buffer import ReplayBufferAsync as _VerlAsync
+
+from rewardkit.batch import Batch, Status
+from rewardkit.column import Column, run_term
+from rewardkit.decoding import Decoder
+from rewardkit.errors import CompileError
+from rewardkit.expression import TokenReward
+from rewardkit.program import Leaves, Program, compile
+from rewardkit.scores import Scores
+from rewardkit.source import reward_from_config
+from trainer_glue.verl.manager import STATUS_KEY
+from trainer_glue.verl.rows import ground_truth_of, prompt_of
+from trainer_glue.verl.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
+
+PREFIX = "reward"
+
+
+class _Rewarding:
+    """What both samplers add to verl's: the formula's second stage on every batch that is sampled."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        options = kwargs.get("sampler_kwargs") or {}
+        if options.get("poll_interval") is not None:
+            kwargs["poll_interval"] = float(options["poll_interval"])
+        super().__init__(*args, **kwargs)
+        wired = options.get("rewardkit")
+        if wired is None:
+            raise CompileError(
+                "rewardkit's sampler got no formula",
+                hint="set trainer.v1.sampler.sampler_kwargs.rewardkit as reward.reward_kwargs.rewardkit is set",
+            )
+        self._program: Program = compile(reward_from_config(dict(wired)))
+        self._tokenizer_path = wired.get("tokenizer")
+        self._limit = float(options.get("unscored_limit", UNSCORED_LIMIT))
+        self._decoder: Decoder | None = None
+
+    def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[Any, dict[str, Any]]:
+        """A batch as verl samples it, its rewards finished, and the metrics of its terms."""
+        batch, metrics = super().sample(global_steps, partition_id, batch_size)  # type: ignore[misc]
+        _drop_empty(batch)
+        final = _final_outputs(batch.keys)
+        if not final:
+            return batch, metrics
+        rows = _Rows(batch, final, partition_id, self._program)
+        scores = self._finish(rows, global_steps)
+        if partition_id != "val":
+            check_unscored(scores, self._limit, "the log holds the first traceback of each term")
+            metrics.update({f"{PREFIX}/{key}": value for key, value in scores.summary().items()})
+        self._write(rows, scores)
+        return batch, metrics
+
+    def _finish(self, rows: _Rows, step: int) -> Scores:
+        """Stage two over the columns that the reward loop sent."""
+        columns = {node: rows.column(name) for name, node in self._program.terms.items()}
+        batch = rows.batch(step, self._texts(rows))
+        for node in columns:
+            if isinstance(node, TokenReward):  # one number a token does not fit through the reward loop
+                columns[node] = run_term(node, batch)
+        return self._program.finish(Leaves(batch, columns), step=step, groups=rows.uids)
+
+    def _texts(self, rows: _Rows) -> list[str]:
+        if not rows.reads_tokens:
+            return [""] * len(rows)
+        return self._decode()(rows.tokens)
+
+    def _decode(self) -> Decoder:
+        if self._decoder is None:
+            from verl.utils import hf_tokenizer
+
+            self._decoder = Decoder(hf_tokenizer(self._tokenizer_path, trust_remote_code=True))
+        return self._decoder
+
+    def _write(self, rows: _Rows, scores: Scores) -> None:
+        """Write back what the reward loop could not: only where something differs from what it wrote."""
+        placed = isinstance(self._program.reward, TokenReward)
+        grouped = "group" in self._program.needs or "step" in self._program.needs
+        if not (placed or grouped or scores.unscored.any()):
+            return
+        lengths = [len(mask) for mask in rows.masks]
+        mask = np.zeros((len(rows), max(lengths)), dtype=np.bool_)
+        for i, line in enumerate(rows.masks):
+            mask[i, : len(line)] = line
+        tensor = scores.token_rewards(
+            mask,
+            token_ends=lambda i: self._decode().token_ends(rows.tokens[i]),
+            fill=fill_unscored(scores, rows.uids),
+        )
+        lines = [torch.from_numpy(tensor[i, :n].copy()) for i, n in enumerate(lengths)]
+        fields = TensorDict({"rm_scores": torch.nested.as_nested_tensor(lines, layout=torch.jagged)}, batch_size=len(rows))
+        tq.kv_batch_put(keys=rows.keys, partition_id=rows.partition, fields=fields)
+
+
+class ReplayBuffer(_Rewarding, _VerlSync):  # type: ignore[misc]
+    """verl's synchronous sampler with a rewardkit formula: ``trainer.v1.trainer_mode=sync``."""
+
+
+class ReplayBufferAsync(_Rewarding, _VerlAsync):  # type: ignore[misc]
+    """verl's asynchronous sampler with a rewardkit formula: the other trainer modes."""
+
+
+class _Rows:
+    """The final output of every session of a sampled batch, read from verl's TransferQueue."""
+
+    def __init__(self, batch: Any, final: Sequence[int], partition: str, program: Program) -> None:
+        self.keys = [batch.keys[i] for i in final]
+        self.partition = partition
+        self._needs = program.needs
+        dense = any(isinstance(node, TokenReward) for node in program.reward.walk())
+        self.reads_tokens = dense and program.needs & {"tokens"} != set() and _reads_text(program)
+        wanted = ["uid", "extra_fields", "response_mask"]
+        if self.reads_tokens:
+            wanted += ["responses", "reward_model", "raw_prompt"]
+        wanted += [need for need in ("data_source", "extra_info") if need in program.needs or self.reads_tokens]
+        self._data = tq.kv_batch_get(keys=self.keys, partition_id=partition, select_fields=wanted)
+        self.uids = [str(u) for u in self._column("uid")]
+        self.masks = [line.numpy().astype(np.bool_) for line in self._data["response_mask"].unbind()]
+        self.tokens = [t.tolist() for t in self._data["responses"].unbind()] if self.reads_tokens else []
+        self._infos = [_plain(f).get("reward_extra_info") or {} for f in self._column("extra_fields")]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def _column(self, name: str) -> list[Any]:
+        return [getattr(v, "data", v) for v in list(self._data[name])]
+
+    def column(self, name: str) -> Column:
+        """A term's column from what ``run_single`` sent; a row that sent nothing is an ERROR."""
+        statuses = np.asarray([i.get(STATUS_KEY.format(name), Status.ERROR) for i in self._infos], dtype=np.int8)
+        values = np.asarray([np.nan if (v := i.get(name)) is None else float(v) for i in self._infos])
+        values[statuses != Status.SCORED] = np.nan
+        return Column(values, statuses)
+
+    def batch(self, step: int, texts: list[str]) -> Batch:
+        """The columns of the batch that stage two may still read."""
+        tokens = self.reads_tokens
+        return Batch(
+            responses=texts,
+            ground_truths=[ground_truth_of(_plain(v)) for v in self._column("reward_model")] if tokens else None,
+            prompts=[prompt_of(_messages(v)) for v in self._column("raw_prompt")] if tokens else None,
+            data_sources=[str(v) for v in self._column("data_source")] if "data_source" in self._data else None,
+            extra_infos=[_plain(v) for v in self._column("extra_info")] if "extra_info" in self._data else None,
+            groups=self.uids,
+            tokens=self.tokens if tokens else None,
+            step=step,
+        )
+
+
+def _reads_text(program: Program) -> bool:
+    return any(n.op == "on" or (n.op == "term" and isinstance(n, TokenReward)) for n in program.reward.walk())
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    return dict(value) if hasattr(value, "keys") else {}
+
+
+def _messages(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _session(key: str) -> tuple[str, int]:
+    """The session of a trajectory's key ``{uid}_{session}_{index}``, and its place in it."""
+    session, _, index = key.rpartition("_")
+    return session, int(index)
+
+
+def _final_outputs(keys: Sequence[str]) -> list[int]:
+    """The last output of every session: verl pays that one, and GRPO reads no other."""
+    last: dict[str, tuple[int, int]] = {}
+    for i, key in enumerate(keys):
+        session, index = _session(key)
+        if session not in last or index > last[session][0]:
+            last[session] = (index, i)
+    return sorted(i for _, i in last.values())
+
+
+def _drop_empty(batch: Any) -> None:
+    """Leave out responses without a single token: there is nothing to reward, and verl can't hold them."""
+    empty = {i for i, tag in enumerate(batch.tags) if tag.get("response_len") == 0}
+    if not empty:
+        return
+    tq.kv_clear(partition_id=batch.partition_id, keys=[batch.keys[i] for i in sorted(empty)])
+    batch.keys[:] = [k for i, k in enumerate(batch.keys) if i not in empty]
+    batch.tags[:] = [t for i, t in enumerate(batch.tags) if i not in empty]
+
+
+__all__ = ["ReplayBuffer", "ReplayBufferAsync"]
