@@ -51,7 +51,9 @@ OURS = MEASURE.format(
 )
 VERL = MEASURE.format(
     imports="import torch, transformers\nfrom verl.model_merger.__main__ import main",
-    action="sys.argv[1:] = ['merge', '--backend', 'fsdp', '--local_dir', sys.argv[1], '--target_dir', sys.argv[2]]\nmain()",
+    action=(
+        "sys.argv[1:] = ['merge', '--backend', 'fsdp', '--local_dir', sys.argv[1], '--target_dir', sys.argv[2]]\nmain()"
+    ),
 )
 COPY = MEASURE.format(
     imports="import os, shutil",

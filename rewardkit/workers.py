@@ -1,10 +1,11 @@
 """Worker processes that can be killed: for work whose time nobody can foresee.
 
-A worker is a fresh interpreter (``subprocess``, so it starts from any thread, in daemonic processes and Ray actors, and
-whatever the start method of ``multiprocessing`` is) that reads one JSON request at a time and answers it. Before each
-request it arms a timer on its own CPU time; the kernel ends it when the time is up, inside C code too, and no handler, no
-alarm and no signal is set in the calling process. A worker's end costs the verdict that it was at, and the next request
-gets a new one. Workers end when their standard input closes, which it does when the calling process ends in any way.
+A worker is a fresh interpreter (``subprocess``, so it starts from any thread, in daemonic processes and Ray actors,
+and whatever the start method of ``multiprocessing`` is) that reads one JSON request at a time and answers it. Before
+each request it arms a timer on its own CPU time; the kernel ends it when the time is up, inside C code too, and no
+handler, no alarm and no signal is set in the calling process. A worker's end costs the verdict that it was at, and
+the next request gets a new one. Workers end when their standard input closes, which it does when the calling process
+ends in any way.
 
 What may not enter: what the requests mean. A request names an importable function of ``rewardkit``.
 """
@@ -30,8 +31,8 @@ from typing import Any, Final
 _READ: Final = 1 << 16
 _WALL_FACTOR: Final = 10.0
 _WALL_EXTRA: Final = 20.0
-"""A worker that neither answers nor uses up its CPU time within ``10 * cpu_seconds + 20`` seconds of wall time is stuck (swapped
-out, stopped) and is ended too; that is not the request's fault."""
+"""A worker that neither answers nor uses up its CPU time within ``10 * cpu_seconds + 20`` seconds of wall time is
+stuck (swapped out, stopped) and is ended too; that is not the request's fault."""
 
 RECYCLE_AFTER: Final = 5_000
 """Requests after which a worker is replaced: computer algebra caches grow."""
@@ -60,8 +61,8 @@ class Result:
 
 
 class _Worker:
-    def __init__(self, memory_bytes: int) -> None:
-        command = [sys.executable, "-c", _BOOT, str(memory_bytes)]
+    def __init__(self, memory_bytes: int, preload: str) -> None:
+        command = [sys.executable, "-c", _BOOT, str(memory_bytes), preload]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             command,
@@ -120,17 +121,30 @@ class Pool:
     Args:
         size: workers at most; None: the CPUs that this process may use.
         memory_bytes: address space of a worker; one that wants more dies.
+        preload: a module that a worker imports when it starts, before any request's time runs.
     """
 
-    def __init__(self, size: int | None = None, *, memory_bytes: int = 4 << 30) -> None:
-        self.size = size or max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    def __init__(self, size: int | None = None, *, memory_bytes: int = 4 << 30, preload: str = "") -> None:
+        self.size = size or max(
+            1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        )
         self.memory_bytes = memory_bytes
+        self.preload = preload
         self._lock = threading.Condition()
         self._idle: list[_Worker] = []
         self._busy = 0
         self._pid = os.getpid()
         self._closed = False
         _POOLS.add(self)
+
+    def warm(self, workers: int | None = None) -> None:
+        """Start workers now, without waiting for them: their imports run while the caller does something else."""
+        self._forget_after_fork()
+        started = [
+            w for _ in range(workers or self.size) if (w := self._acquire(wait=False, deadline=None)) is not None
+        ]
+        for worker in started:
+            self._release(worker)
 
     def run(self, function: str, arguments: Sequence[Any], *, cpu_seconds: float) -> Result:
         """Call ``module:name`` in a worker. The function must be rewardkit's own."""
@@ -220,7 +234,7 @@ class Pool:
                     return None
                 self._lock.wait(timeout=0.5)
         try:
-            return _Worker(self.memory_bytes)
+            return _Worker(self.memory_bytes, self.preload)
         except BaseException:
             with self._lock:
                 self._busy -= 1
@@ -267,7 +281,7 @@ class Pool:
 
 _TIME_SIGNALS: Final = (signal.SIGPROF, signal.SIGXCPU)
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
-_BOOT: Final = "import sys; from rewardkit.workers import serve; serve(int(sys.argv[1]))"
+_BOOT: Final = "import sys; from rewardkit.workers import serve; serve(int(sys.argv[1]), sys.argv[2])"
 
 
 @atexit.register
@@ -288,7 +302,7 @@ def _close_pipes_in_child() -> None:
 os.register_at_fork(after_in_child=_close_pipes_in_child)
 
 
-def serve(memory_bytes: int) -> None:
+def serve(memory_bytes: int, preload: str = "") -> None:
     """The worker's side: answer requests from standard input until it closes."""
     import importlib
     import resource
@@ -299,6 +313,8 @@ def serve(memory_bytes: int) -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # a stray print must not be taken for an answer
+    if preload:
+        importlib.import_module(preload)
     functions: dict[str, Any] = {}
     for line in sys.stdin.buffer:
         name, cpu_seconds, arguments = json.loads(line)

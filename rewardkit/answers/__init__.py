@@ -1,7 +1,7 @@
 """Is this answer right? Extraction to one asserted answer, then exact comparison.
 
-Pure functions on texts. What may not enter: the algebra, batches, trainers, sympy (it lives in worker processes only), and
-any path from model text to ``eval``, ``sympify`` or ``parse_expr``.
+Pure functions on texts. What may not enter: the algebra, batches, trainers, sympy (it lives in worker processes
+only), and any path from model text to ``eval``, ``sympify`` or ``parse_expr``.
 """
 
 from rewardkit.answers.compare import Comparison, compare

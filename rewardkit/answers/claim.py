@@ -35,9 +35,24 @@ TOO_LONG: Final = Claim(Status.LIMIT)
 
 # The common claim: an integer or decimal, then nothing or words without a digit.
 _PLAIN: Final = re.compile(
-    r"[\s*_`({\[]*+(\$?(-?\$?(?:\d{1,3}(?:,\d{3})++|\d{1,15}+))(?:\.(\d{1,15}+))?+)(?:[.!]?[*$_`)}\]\s.]*+\Z|([ *.](?:[^\W\d]|[ .,'*])*+\n?\Z))"
+    r"[\s*_`({\[]*+(\$?(-?\$?(?:\d{1,3}(?:,\d{3})++|\d{1,15}+))(?:\.(\d{1,15}+))?+)"
+    r"(?:[.!]?[*$_`)}\]\s.]*+\Z|([ *.](?:[^\W\d]|[ .,'*])*+\n?\Z))"
 )
-_DENIALS: Final = ("not", "n't", "never", "wrong", "incorrect", "false", "nor ", "than", "nstead", "nlike", "xcept", " but", "either")
+_DENIALS: Final = (
+    "not",
+    "n't",
+    "never",
+    "wrong",
+    "incorrect",
+    "false",
+    "nor ",
+    "than",
+    "nstead",
+    "nlike",
+    "xcept",
+    " but",
+    "either",
+)
 
 _LEAD: Final = re.compile(
     r"""(?: [\s*_`"'($\{\[:=≈~|&] | \\[(\[$,;:!\ ]
@@ -54,10 +69,14 @@ _CLOSERS: Final = re.compile(r"(?:[\s*_`\"')\]}$]|\\[)\]!,;: $]|\\(?:right|q?qua
 _ATTACHED_UNIT: Final = re.compile(
     r"(?:cents?|[cmk]?m[²³23]?|kg|mg|g|lbs?|oz|ft|in|mi|mph|kph|hrs?|h|mins?|s|secs?|m[lL]|[lL]|[ap]\.?m|[AP]M|USD|EUR|GBP)(?![^\W_])"
 )
-_GLUED: Final = re.compile(r"[^\W_]|[.,]\s?\d|:\d|_\{?\w|\^(?!\{?\s*\\?circ)|!|\\(?:sqrt|pi|frac|times|cdot|pm)\b|[({\[]?\s?[a-zA-Z]\s?[)}\]]?\^")
+_GLUED: Final = re.compile(
+    r"[^\W_]|[.,]\s?\d|:\d|_\{?\w|\^(?!\{?\s*\\?circ)|!|\\(?:sqrt|pi|frac|times|cdot|pm)\b|[({\[]?\s?[a-zA-Z]\s?[)}\]]?\^"
+)
 _CJK: Final = re.compile(r"[\u0590-\u06ff\u0900-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
-_OPERATOR: Final = re.compile(r"\s*(?:[-+]\s*[\d(.$\\a-z]|[*/×·∙^]\s*[\d(.$\\]|[=≈<>≤≥]|\\(?:times|cdot|div|pm|approx|leq?|geq?|neq?|frac|sqrt)\b|x\s*\d)")
+_OPERATOR: Final = re.compile(
+    r"\s*(?:[-+]\s*[\d(.$\\a-z]|[*/×·∙^]\s*[\d(.$\\]|[=≈<>≤≥]|\\(?:times|cdot|div|pm|approx|leq?|geq?|neq?|frac|sqrt)\b|x\s*\d)"
+)
 _EQUALS: Final = re.compile(r"=|≈|\\approx\b")
 
 _WORD: Final = r"(?:\\?%|°|(?:\\text\{\s*)?[^\W\d_]+\}?)"
@@ -90,6 +109,7 @@ _DENIED_AFTER: Final = re.compile(
     r"|(?:is|was|are|were|would\s+be|seems|looks)?\s*(?:wrong|incorrect|false)\b)",
     re.IGNORECASE,
 )
+_ALTERNATIVE: Final = re.compile(r"(?:\bor\b|\|\|)\s*[\s$*\\(]*\Z", re.IGNORECASE)  # "something or 72" asserts neither
 _BUT: Final = re.compile(r"\d[^\s\d]?[,;]?\s*\bbut\s+(?:rather\s+|instead\s+|actually\s+)?[$\\*]*\Z", re.IGNORECASE)
 
 
@@ -113,7 +133,7 @@ def direct(text: str) -> Claim | None:
 def may_deny(text: str) -> bool:
     """False when none of the words is there that the patterns for denial look for: a cheap way past them."""
     text = text.lower()
-    return any([word in text for word in _DENIALS])
+    return any(map(text.__contains__, _DENIALS))
 
 
 def _direct(text: str, pos: int) -> Claim | None:
@@ -161,12 +181,8 @@ def closers_end(text: str, pos: int) -> int:
 
 def _after_equals(text: str, pos: int) -> Claim | None:
     """``9 * 2 = 18`` claims 18: the number after the last equals sign, when one stands there."""
-    last = None
-    for last in _EQUALS.finditer(text, pos):
-        pass
-    if last is None:
-        return None
-    return _direct(text, last.end())
+    ends = [m.end() for m in _EQUALS.finditer(text, pos)]
+    return _direct(text, ends[-1]) if ends else None
 
 
 def is_glued(text: str, end: int) -> bool:
@@ -213,6 +229,8 @@ def sentence(text: str) -> Claim:
                     return _head_of_equation(text, numbers, i)
                 if _joined(text, previous, match):
                     return DENIED if denied else SEVERAL
+        if _ALTERNATIVE.search(text, max(0, match.start() - 16), match.start()):
+            return SEVERAL
         value = value_of(match)
         return SEVERAL if value is None else Claim(Status.SCORED, value, match.start(), match.end())
     return DENIED
@@ -231,7 +249,12 @@ def _is_denied(text: str, match: re.Match[str]) -> bool:
 def _is_no_number(text: str, match: re.Match[str]) -> bool:
     """Digits that are part of a name (``x2``, ``3rd``), or a list bullet (``2. Then``)."""
     start, end = match.start(), match.end()
-    if start and (text[start - 1].isalpha() or text[start - 1] == "_") and text[start] not in "-+$ " and not _CJK.match(text, start - 1):
+    if (
+        start
+        and (text[start - 1].isalpha() or text[start - 1] == "_")
+        and text[start] not in "-+$ "
+        and not _CJK.match(text, start - 1)
+    ):
         return True
     if is_glued(text, end) and not text.startswith((",", ".", ":"), end):
         return True

@@ -34,9 +34,9 @@ NO_NUMBER = Comparison(False, "no-number")
 
 
 def compare(gold: str, answer: str) -> Comparison:
-    """Compare two short answers as numbers, exactly.
+    r"""Compare two short answers as numbers, exactly.
 
-    Formatting doesn't count (``$18``, ``18.00``, ``**18**``, ``18 dollars``, ``\\boxed{18}``, a trailing period); a
+    Formatting doesn't count (``$18``, ``18.00``, ``**18**``, ``18 dollars``, ``\boxed{18}``, a trailing period); a
     percent sign or unit is dropped, never converted. Equal text is equal whatever it says.
 
     >>> compare("70000", "70,000")

@@ -1,9 +1,10 @@
-"""From a response to exactly one asserted answer, or the reason why there is none.
+r"""From a response to exactly one asserted answer, or the reason why there is none.
 
-The last marker is the claim: ``#### 72``, ``\\boxed{72}``, ``<answer>72</answer>``, ``The answer is 72``. Two markers that
-disagree with nothing between them, or three distinct values, are AMBIGUOUS: an enumeration isn't an answer. Reasoning up
-to the last ``</think>`` is not looked at. Text is searched with C-speed finds and read only near markers, so the work is
-linear in the text for any text; no text raises. What a claim is worth against a gold is the business of ``compare``.
+The last marker is the claim: ``#### 72``, ``\boxed{72}``, ``<answer>72</answer>``, ``The answer is 72``. Two markers
+that disagree with nothing between them, or three distinct values, are AMBIGUOUS: an enumeration isn't an answer.
+Reasoning up to the last ``</think>`` is not looked at. Text is searched with C-speed finds and read only near
+markers, so the work is linear in the text for any text; no text raises. What a claim is worth against a gold is the
+business of ``compare``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rewardkit.answers.claim import DENIED, NOTHING, Claim, direct, may_deny, sentence
+from rewardkit.answers.claim import NOTHING, Claim, direct, may_deny, sentence
 from rewardkit.answers.fallback import last_statement
 from rewardkit.answers.limits import MAX_CHARS
 from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
@@ -43,19 +44,19 @@ _WORDS: Final = Claim(Status.SCORED)
 
 
 def extract(response: str, *, mode: Mode = "flexible", prompt: str | None = None) -> Answer | Status:
-    """The number that a response asserts as its answer.
+    r"""The number that a response asserts as its answer.
 
     Args:
         response: what the model wrote.
-        mode: ``strict`` takes the number after the last ``####`` and nothing else; ``flexible`` takes the last marker of
-            any kind (``####``, ``\\boxed{}``, ``<answer>``, "the answer is") and, where there is none, the last number
-            of the last sentence that asserts one.
+        mode: ``strict`` takes the number after the last ``####`` and nothing else; ``flexible`` takes the last marker
+            of any kind (``####``, ``\boxed{}``, ``<answer>``, "the answer is") and, where there is none, the last
+            number of the last sentence that asserts one.
         prompt: the question, where it is at hand; a sentence copied from it asserts nothing.
 
     Returns:
         The answer, or NO_ANSWER, AMBIGUOUS or LIMIT.
 
-    >>> extract("9 * 2 = 18\\n#### 18").text
+    >>> extract("9 * 2 = 18\n#### 18").text
     '18'
     >>> extract("The answer could be 71 or 72.")
     <Status.AMBIGUOUS: 3>
@@ -124,7 +125,8 @@ _TAKEN_BACK: Final = re.compile(
     re.IGNORECASE,
 )
 _HEDGED: Final = re.compile(
-    r"(?:\b(?:could|might|may)\s+(?:also\s+|possibly\s+|well\s+)?be|\bor\s+(?:maybe|perhaps|possibly|even))\s+[^\w\n]{0,6}\d", re.IGNORECASE
+    r"(?:\b(?:could|might|may)\s+(?:also\s+|possibly\s+|well\s+)?be|\bor\s+(?:maybe|perhaps|possibly|even))\s+[^\w\n]{0,6}\d",
+    re.IGNORECASE,
 )
 _AFTERWORD: Final = 200
 
@@ -141,9 +143,9 @@ def _last_claim(text: str, read: list[_Read], stop: int) -> Answer | Status:
         if len(values) >= 3:
             return Status.AMBIGUOUS
         before = claimed[-2]
-        if len(values) == 2 and _value(text, before) != _value(text, claimed[-1]):
-            if _NO_TEXT.match(text, before[0].end, max(before[0].end, mark.begin)):
-                return Status.AMBIGUOUS
+        disagree = len(values) == 2 and _value(text, before) != _value(text, claimed[-1])
+        if disagree and _NO_TEXT.match(text, before[0].end, max(before[0].end, mark.begin)):
+            return Status.AMBIGUOUS
     if mark.end < stop or mark.kind == "label":
         afterword = text[mark.start + found.end : min(stop, mark.end + _AFTERWORD)]
         if may_deny(afterword) and _TAKEN_BACK.search(afterword):

@@ -1,8 +1,8 @@
 """Without a marker: the last statement that holds a number.
 
-The sentence (or line) around the last number of the response is read. A question asserts nothing, and a response that ends
-by asking the problem again has not answered it. The same words once more with another number ("Maybe 70. Maybe 71.") are
-an enumeration.
+The sentence (or line) around the last number of the response is read. A question asserts nothing, and a response that
+ends by asking the problem again has not answered it. The same words once more with another number ("Maybe 70. Maybe
+71.") are an enumeration.
 """
 
 from __future__ import annotations
@@ -91,6 +91,6 @@ def _has_twin(text: str, start: int, left: int, statement: str) -> bool:
     cut = max(before.rfind("\n"), before.rfind(". "), before.rfind("? "), before.rfind("! ")) + 1
     other = before[cut:].strip(" *_")
     mine = statement.strip(" *_.")
-    if other == mine or not any([d in other for d in "0123456789"]):
+    if other == mine or not any(map(str.isdigit, other)):
         return False
     return _STRIP.sub("", other) == _STRIP.sub("", mine)

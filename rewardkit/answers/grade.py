@@ -33,4 +33,8 @@ FAILED: Final = {
 def bad_gold(gold: object) -> Grade:
     """The grade of any response to a gold that can't be used."""
     shown = repr(gold)
-    return Grade(float("nan"), Status.BAD_GOLD, reason=f"unusable ground truth {shown[:80] + '...' if len(shown) > 80 else shown}")
+    return Grade(
+        float("nan"),
+        Status.BAD_GOLD,
+        reason=f"unusable ground truth {shown[:80] + '...' if len(shown) > 80 else shown}",
+    )

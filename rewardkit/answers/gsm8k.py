@@ -16,15 +16,14 @@ GSM8KMode = Literal["flexible", "strict", "verl-strict", "verl-flexible", "lm-ev
 MODES: Final = ("flexible", "strict", *PRESETS)
 
 
-
 def grade_gsm8k(response: str, gold: object, *, mode: str = "flexible", prompt: str | None = None) -> Grade:
-    """Grade a response whose gold is one number, exactly.
+    r"""Grade a response whose gold is one number, exactly.
 
     Args:
         response: what the model wrote.
         gold: a number, its text, a GSM8K solution (``... #### 72``), or a list of these of which any is right.
-        mode: ``flexible`` (default): the last marked answer (``####``, ``\\boxed{}``, ``<answer>``, "the answer is"), else
-            the last number that the response asserts; ``strict``: only the number after the last ``####``; or another
+        mode: ``flexible`` (default): the last marked answer (``####``, ``\boxed{}``, ``<answer>``, "the answer is"),
+            else the last number that the response asserts; ``strict``: only the number after the last ``####``; or another
             library's convention by name, bug for bug: ``verl-strict``, ``verl-flexible``, ``lm-eval-strict``,
             ``lm-eval-flexible``.
         prompt: the question, where it is at hand; what is copied from it is no answer.

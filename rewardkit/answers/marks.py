@@ -1,7 +1,7 @@
-"""Where a response marks its answers: ``####``, ``\\boxed{}``, ``<answer>``, ``The answer is``.
+r"""Where a response marks its answers: ``####``, ``\boxed{}``, ``<answer>``, ``The answer is``.
 
-Only places are found here; what stands there is read by the caller. Every search is a C-speed ``str.find`` for a literal,
-followed by a bounded look at the place, so the work is linear in the text and small when nothing is there.
+Only places are found here; what stands there is read by the caller. Every search is a C-speed ``str.find`` for a
+literal, followed by a bounded look at the place, so the work is linear in the text and small when nothing is there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class TooManyMarkers(Exception):
 
 
 _STOP_TOKENS: Final = re.compile(
-    r"<\|(?:im_end|im_start|eot_id|eom_id|endoftext|end_of_text|end|user|assistant|start_header_id|begin_of_text)\|>|</s>|<eos>|<end_of_turn>"
+    r"<(?:\|(?:im_end|im_start|eot_id|eom_id|endoftext|end_of_text|end|user|assistant|start_header_id|begin_of_text)\|"
+    r"|/s|eos|end_of_turn)>"
 )
 _WORD: Final = re.compile(r"\w")
 
@@ -36,8 +37,8 @@ _WORD: Final = re.compile(r"\w")
 def visible_part(text: str) -> tuple[int, int] | None:
     """The part of a response that speaks to the reader: after the reasoning, before the end-of-turn token.
 
-    The last ``</think>`` ends the reasoning (the opening tag may stand in the prompt). Reasoning that never ends was cut
-    off, and nothing was said: None.
+    The last ``</think>`` ends the reasoning (the opening tag may stand in the prompt). Reasoning that never ends was
+    cut off, and nothing was said: None.
     """
     if "<" not in text:
         return 0, len(text)
@@ -47,6 +48,7 @@ def visible_part(text: str) -> tuple[int, int] | None:
         return None
     stop = len(text)
     if "<|" in text or "</s>" in text or "<e" in text:
+        # Tokens before the first word are no end: "<|im_start|>Answer: 42<|im_end|>".
         for count, token in enumerate(_STOP_TOKENS.finditer(text, start)):
             if count == MAX_MARKERS or _WORD.search(text, start, token.start()) is not None:
                 stop = token.start()
@@ -123,15 +125,16 @@ def _boxes(text: str, word: str, at: int, stop: int, marks: list[Mark]) -> None:
             budget -= used
             if budget < 0 or looked > MAX_MARKERS * 4:
                 raise TooManyMarkers
-            if end >= 0:
-                _add(marks, Mark("boxed", at, opening + 1, end))
+            # A box that never closes was cut off, digits and all: it claims nothing.
+            _add(marks, Mark("boxed", at, opening + 1, end) if end >= 0 else Mark("boxed", at, stop, stop))
         elif (bare := _BARE_BOX.match(text, start, stop)) is not None:
             _add(marks, Mark("boxed", at, bare.start(1), bare.end(1)))
         at = text.find(word, start, stop)
 
 
 def closing_brace(text: str, opening: int, stop: int) -> tuple[int, int]:
-    """The place of the brace that closes the one at ``opening`` (-1: none before ``stop``), and the braces looked at."""
+    """The place of the brace that closes the one at ``opening`` (-1: none before ``stop``), and the braces looked
+    at."""
     depth = used = 0
     for found in _BRACE.finditer(text, opening, stop):
         used += 1
@@ -178,7 +181,8 @@ def _labels(text: str, word: str, at: int, stop: int, marks: list[Mark]) -> None
             raise TooManyMarkers
         label = _LABEL.match(text, at, min(stop, at + 100))
         following = at + len(word)
-        if label is not None and (word == "答案" or text[at - 1 : at] in ("a", "A")):
+        is_tag = at > 1 and text[at - 2] in "</"
+        if label is not None and not is_tag and (word == "答案" or text[at - 1 : at] in ("a", "A")):
             start = label.end()
             blank = _BLANK.match(text, start, min(stop, start + 100))
             first = blank.end() if blank is not None else start

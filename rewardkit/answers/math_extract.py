@@ -1,8 +1,8 @@
 r"""From a response to the formula or words that it asserts as its answer.
 
-The last marker is the claim, as for numbers: ``\boxed{}``, ``<answer>``, ``####``, "the answer is". Boxes that are joined by
-a comma or "and" are one list. Without a marker it is the last formula or number of the last sentence that has one; a
-response that is nothing but a formula or a few words is its own answer.
+The last marker is the claim, as for numbers: ``\boxed{}``, ``<answer>``, ``####``, "the answer is". Boxes that are
+joined by a comma or "and" are one list. Without a marker it is the last formula or number of the last sentence that
+has one; a response that is nothing but a formula or a few words is its own answer.
 """
 
 from __future__ import annotations
@@ -23,12 +23,16 @@ _JOIN: Final = re.compile(
     r"(?:[\s$,;.*]|\\[()\[\],;:! ]|\\q?quad\b|\\(?:text|mathrm)\{\s*(?:and|or|,)*\s*\}|\b(?:and|or)\b"
     r"|\(?[a-zA-Z](?:_\{?\w+\}?)?(?:,\s*[a-zA-Z](?:_\{?\w+\}?)?)*\)?\s*=)*\Z"
 )
-_MATH: Final = re.compile(
-    r"\\\[(?P<a>.+?)\\\]|\$\$(?P<b>.+?)\$\$|\\\((?P<c>.+?)\\\)|(?<![\\$])\$(?P<d>(?:[^$\n\\]|\\.)+)\$|\\begin\{(?P<e>[a-z]*matrix)\}.*?\\end\{(?P=e)\}",
+_MATH: Final = re.compile(  # no formula holds the start of another: the search stays linear
+    r"\\\[(?P<a>(?:(?!\\\[).)+?)\\\]|\$\$(?P<b>[^$]+)\$\$|\\\((?P<c>(?:(?!\\\().)+?)\\\)|(?<![\\$])\$(?P<d>(?:[^$\n\\]|\\.)+)\$"
+    r"|\\begin\{(?P<e>[a-z]*matrix)\}(?:(?!\\begin).)*?\\end\{(?P=e)\}",
     re.DOTALL,
 )
-_PLAIN_WORD: Final = re.compile(r"\\(?:text|mathrm|mbox|textbf|operatorname)\s*\{[^{}]*\}|\\[a-zA-Z]+|([^\W\d_]{3,})")
+_PLAIN_WORD: Final = re.compile(
+    r"\\(?:begin|end|text|mathrm|mbox|textbf|operatorname)\s*\{[^{}]*\}|\\[a-zA-Z]+|([^\W\d_]{3,})"
+)
 _BOUNDARY: Final = re.compile(r"[.!?](?=\s|\Z)|\n\s*\n")
+_PERCENT: Final = re.compile(r"\s*(?:\\?%|(?:percent|percentage|pct)\b)", re.IGNORECASE)
 _REACH: Final = 3000
 _SHORT: Final = 200
 _MAX_STEPS: Final = 12
@@ -37,10 +41,9 @@ _MAX_STEPS: Final = 12
 def extract_math(response: str, *, mode: Mode = "flexible") -> Answer | Status:
     r"""The formula, number or words that a response asserts as its answer.
 
-    Args:
-        response: what the model wrote.
-        mode: ``strict`` takes the last ``\boxed{}`` (or boxes joined into a list) and nothing else; ``flexible`` takes the
-            last marker of any kind and, where there is none, the last formula or number of the last sentence with one.
+    Args: response: what the model wrote. mode: ``strict`` takes the last ``\boxed{}`` (or boxes joined into a list)
+    and nothing else; ``flexible`` takes the last marker of any kind and, where there is none, the last formula or
+    number of the last sentence with one.
 
     >>> extract_math(r"so $x = \boxed{\frac{1}{2}}$ at last").text
     '\\frac{1}{2}'
@@ -91,7 +94,11 @@ def _last_mark(text: str, marks: list[Mark], boxes: list[Mark], stop: int) -> Ma
             continue
         if mark.kind == "label" and _stated(text, mark.start, mark.end, "label") is None:
             continue
-        if mark.kind == "####" and text[mark.end : stop].strip() and not re.match(r"\s*[\d$\\(-]", text[mark.start : mark.end]):
+        if (
+            mark.kind == "####"
+            and text[mark.end : stop].strip()
+            and not re.match(r"\s*[\d$\\(-]", text[mark.start : mark.end])
+        ):
             continue
         return mark
     return None
@@ -112,9 +119,9 @@ def _boxed(text: str, boxes: list[Mark]) -> Answer | Status:
             break
         group.insert(0, box)
     contents = [text[b.start : b.end].strip() for b in group]
+    if not contents[-1]:
+        return Status.NO_ANSWER
     if len({text_key(c) for c in contents}) == 1:
-        if not contents[0]:
-            return Status.NO_ANSWER
         distinct = {text_key(text[b.start : b.end]) for b in boxes}
         if len(distinct) >= 3:
             return Status.AMBIGUOUS
@@ -125,7 +132,10 @@ def _boxed(text: str, boxes: list[Mark]) -> Answer | Status:
 
 def has_words(text: str) -> bool:
     """True when plain words stand in a text: it is prose, not a formula."""
-    return any(m[1] is not None and m[1] not in FUNCTIONS and m[1].lower() not in _FORMULA_WORDS for m in _PLAIN_WORD.finditer(text))
+    return any(
+        m[1] is not None and m[1] not in FUNCTIONS and m[1].lower() not in _FORMULA_WORDS
+        for m in _PLAIN_WORD.finditer(text)
+    )
 
 
 _FORMULA_WORDS: Final = frozenset(["and", "infty", "infinity", "mod"])
@@ -147,7 +157,8 @@ def _stated(text: str, start: int, end: int, marker: str) -> Answer | None:
     tail = last.end() if last is not None else start
     rest = sentence(fold(text[tail:end]))
     if rest.status is Status.SCORED:
-        return _answer(text, tail + rest.start, tail + rest.end, marker)
+        percent = _PERCENT.match(text, tail + rest.end, end)
+        return _answer(text, tail + rest.start, percent.end() if percent is not None else tail + rest.end, marker)
     if rest.status is Status.AMBIGUOUS:
         return None
     if last is not None:

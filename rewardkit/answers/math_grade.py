@@ -1,7 +1,7 @@
-r"""Grading formula answers: one response at a time, or many at once over the worker pool.
+"""Grading formula answers: one response at a time, or many at once over the worker pool.
 
-The ladder: equal text, exact number, form, lists and sets, identity at points, sympy in a worker. All but the last rung
-run in the calling process; what they leave open is asked of the workers in one go for a whole batch.
+The ladder: equal text, exact number, form, lists and sets, identity at points, sympy in a worker. All but the last
+rung run in the calling process; what they leave open is asked of the workers in one go for a whole batch.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from rewardkit.answers.extract import Answer, Mode
 from rewardkit.answers.grade import FAILED, Grade, bad_gold
 from rewardkit.answers.latex.exact import exact
 from rewardkit.answers.latex.form import formula_text, text_key
-from rewardkit.answers.latex.parser import parse
 from rewardkit.answers.latex.matrices import reduce_matrices
+from rewardkit.answers.latex.parser import parse
 from rewardkit.answers.latex.same import Ladder, MathRules, Question
 from rewardkit.answers.latex.tree import OverLimit, Tree, Unreadable, encoded
 from rewardkit.answers.limits import MAX_FORMULA
@@ -55,7 +55,7 @@ def shared_pool() -> Pool:
     with _shared_lock:
         pool = _shared.get(os.getpid())
         if pool is None:
-            pool = _shared[os.getpid()] = Pool()
+            pool = _shared[os.getpid()] = Pool(preload=_SYMBOLIC.partition(":")[0])
         return pool
 
 
@@ -70,15 +70,11 @@ def grade_math(
 ) -> Grade:
     r"""Grade a response whose gold is a formula, number or words, in LaTeX or plain.
 
-    Args:
-        response: what the model wrote.
-        gold: the answer (``\frac{1}{2}``), a solution that marks it (``\boxed{}``, ``####``), or a list of these of which any
-            is right.
-        mode: ``flexible`` or ``strict``, see :func:`~rewardkit.answers.math_extract.extract_math`.
-        rules: the contested rules.
-        cpu_seconds: a worker's CPU time for one question to sympy; an answer that uses it up is TIMEOUT (scored 0), a gold
-            that does is BAD_GOLD.
-        pool: the workers; None: this process's shared pool.
+    Args: response: what the model wrote. gold: the answer (``\frac{1}{2}``), a solution that marks it (``\boxed{}``,
+    ``####``), or a list of these of which any is right. mode: ``flexible`` or ``strict``, see
+    :func:`~rewardkit.answers.math_extract.extract_math`. rules: the contested rules. cpu_seconds: a worker's CPU time
+    for one question to sympy; an answer that uses it up is TIMEOUT (scored 0), a gold that does is BAD_GOLD. pool:
+    the workers; None: this process's shared pool.
 
     >>> grade_math(r"\boxed{\frac{36}{2}}", "18").value
     1.0
@@ -184,7 +180,13 @@ class _Failed(Exception):
     def grade(self, answer: Answer) -> Grade:
         if self.result.outcome is Outcome.TIMEOUT:
             return Grade(0.0, Status.TIMEOUT, "sympy", answer, "comparing the answer used up its worker's CPU time")
-        return Grade(float("nan"), Status.ERROR, "sympy", answer, f"worker: {self.result.outcome.value} {self.result.value or ''}".strip())
+        return Grade(
+            float("nan"),
+            Status.ERROR,
+            "sympy",
+            answer,
+            f"worker: {self.result.outcome.value} {self.result.value or ''}".strip(),
+        )
 
 
 _PLAIN: Final = re.compile(r"[\s$]*(-?\d{1,15})[\s$.]*\Z")

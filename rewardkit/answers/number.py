@@ -1,8 +1,8 @@
-"""Exact numbers out of text: what a number looks like, and what it is worth.
+r"""Exact numbers out of text: what a number looks like, and what it is worth.
 
-Values are ``int`` or :class:`~fractions.Fraction`, never floats, so 10^20+1 isn't 10^20+2. A spelling that can be read
-in two ways is no number: ``7,2`` isn't 72 (a list, or a decimal comma), ``1 000`` isn't 1 (nor 1000). Sentences, markers
-and LaTeX beyond ``\\frac`` of two integers have no place here.
+Values are ``int`` or :class:`~fractions.Fraction`, never floats, so 10^20+1 isn't 10^20+2. A spelling that can be
+read in two ways is no number: ``7,2`` isn't 72 (a list, or a decimal comma), ``1 000`` isn't 1 (nor 1000). Sentences,
+markers and LaTeX beyond ``\frac`` of two integers have no place here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Number = int | Fraction
 _VULGAR: Final = {c: unicodedata.numeric(c) for c in "¼½¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 
 
-_CONTROL: Final = {code: " " for code in [*range(0x00, 0x09), 0x0B, 0x0C, *range(0x0E, 0x20), *range(0x7F, 0xA0)]}
+_CONTROL: Final = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(127, 160)], " ")
 
 _PUNCTUATION: Final = {
     "-": "−‐‑‒–﹣－",
@@ -66,10 +66,10 @@ def _fold_table() -> dict[int, str]:
 
 
 def fold(text: str) -> str:
-    """The text with Unicode digits, minus signs, spaces and punctuation in their ASCII form.
+    r"""The text with Unicode digits, minus signs, spaces and punctuation in their ASCII form.
 
-    One character in, one character out, so that spans in folded text are spans in the text itself. Superscripts stay as
-    they are (``10²`` isn't 102). Zero-width characters become blanks, so that ``1\\u200b8`` isn't 18.
+    One character in, one character out, so that spans in folded text are spans in the text itself. Superscripts stay
+    as they are (``10²`` isn't 102). Zero-width characters become blanks, so that ``1\u200b8`` isn't 18.
     """
     return text.translate(_CONTROL if text.isascii() else _fold_table())
 

@@ -1,7 +1,7 @@
 """Other libraries' GSM8K conventions, bug for bug, for people who must reproduce published numbers.
 
-A preset is an extraction *and* a comparison of strings; neither is ours to mend. Don't train on them: ``verl-strict`` reads
-``#### $18`` as no answer and ``#### 1 000`` as 1, ``lm-eval-flexible`` pays for "not 72".
+A preset is an extraction *and* a comparison of strings; neither is ours to mend. Don't train on them: ``verl-strict``
+reads ``#### $18`` as no answer and ``#### 1 000`` as 1, ``lm-eval-flexible`` pays for "not 72".
 """
 
 from __future__ import annotations
@@ -39,12 +39,10 @@ _VERL_FLEXIBLE: Final = re.compile(r"\-?[0-9.,]+")
 
 def _verl_strict(response: str) -> Answer | None:
     tail = response[-_VERL_TAIL:]
-    last = None
-    for last in _VERL_STRICT.finditer(tail):
-        pass
-    if last is None:
+    matches = list(_VERL_STRICT.finditer(tail))
+    if not matches:
         return None
-    return _answer(response, len(response) - len(tail) + last.start(1), last[1], "####")
+    return _answer(response, len(response) - len(tail) + matches[-1].start(1), matches[-1][1], "####")
 
 
 def _verl_flexible(response: str) -> Answer | None:
@@ -107,10 +105,8 @@ def _lm_eval_flexible(response: str) -> Answer | None:
     start = len(response[: final + 1].rstrip("$0123456789.,"))
     if start > 0 and response[start - 1] == "-":
         start -= 1
-    last = None
-    for last in _LM_EVAL_NUMBER.finditer(response, start, stop):
-        pass
-    return None if last is None else _answer(response, last.start(), last[0], "last-number")
+    matches = list(_LM_EVAL_NUMBER.finditer(response, start, stop))
+    return _answer(response, matches[-1].start(), matches[-1][0], "last-number") if matches else None
 
 
 def _lm_eval_text(text: str) -> str:

@@ -1,7 +1,7 @@
 """The command line: one module a subcommand, imported when that subcommand runs.
 
-Each module `rewardkit/cli/NAME.py` has `app`, a typer application of one command or several; dashes in a command's name are
-underscores in the module's. Nothing that is imported at the top of these modules may cost more than a few milliseconds.
+Each module `rewardkit/cli/NAME.py` has `app`, a typer application of one command or several; dashes in a command's name
+are underscores in the module's. What is imported at the top of these modules may cost a few milliseconds, no more.
 
 Exit codes: 0 done, 1 a run that started and died, 2 bad input, 130 and 143 stopped by Ctrl-C and by SIGTERM.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -19,9 +19,6 @@ from typer.main import get_command
 
 from rewardkit.errors import RewardKitError, RunError
 from rewardkit.version import __version__
-
-if TYPE_CHECKING:
-    from click import Command, Context, HelpFormatter
 
 COMMANDS: Final = {
     "train": "Train a model with verl, paid by a formula.",
@@ -36,11 +33,11 @@ PLAIN: Final[dict[str, Any]] = {"rich_markup_mode": None, "pretty_exceptions_ena
 class LazyGroup(TyperGroup):
     """Subcommands that are imported when they are called; the help needs none of them."""
 
-    def list_commands(self, ctx: Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         """All names, in the order of the help."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a subcommand."""
         if cmd_name not in COMMANDS:
             return None
@@ -49,7 +46,7 @@ class LazyGroup(TyperGroup):
         command.name = cmd_name
         return command
 
-    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The list of subcommands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))

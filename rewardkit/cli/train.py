@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,22 +17,27 @@ app = typer.Typer(**PLAIN)
 
 @app.command()
 def train(
-    arguments: list[str] = typer.Argument(
-        None,
-        metavar="[CONFIG.yaml|RECIPE] [KEY=VALUE]...",
-        help="A config file or a recipe's name (default: tiny), then keys of verl's config.",
-        show_default=False,
-    ),
-    reward: str = typer.Option(
-        None,
-        metavar="FORMULA|FILE.py[:NAME]|NAME",
-        help="What pays the run: a formula, a variable of a Python file, or a ready-made reward.",
-        show_default=False,
-    ),
-    out: Path = typer.Option(
-        None, metavar="DIR", help="The run's folder (default: runs/NAME of the recipe or file).", show_default=False
-    ),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Print verl's command and config; start and write nothing."),
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CONFIG.yaml|RECIPE] [KEY=VALUE]",
+            help="A config file or a recipe's name (default: tiny), then keys of verl's config.",
+            show_default=False,
+        ),
+    ] = None,
+    reward: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMULA|FILE.py[:NAME]|NAME",
+            help="What pays the run: a formula, a variable of a Python file, or a ready-made reward.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The run's folder (default: runs/NAME of the recipe or file).")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print verl's command and config; start and write nothing.")
+    ] = False,
 ) -> None:
     """Train a model with verl, paid by a formula.
 
@@ -46,7 +52,7 @@ def train(
 
     launch = _launch("run")
     try:
-        launch.Run(plan, Console()).run()
+        launch.Run(plan, Console(), ("rewardkit", *sys.argv[1:])).run()
     except launch.Terminated as e:
         raise typer.Exit(128 + e.number) from None
 

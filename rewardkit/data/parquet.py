@@ -7,33 +7,30 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from rewardkit.data.rows import Problem
-from rewardkit.errors import MissingDependencyError
+from rewardkit.errors import DataError, MissingDependencyError
 
 GSM8K_INSTRUCTION: Final = 'Let\'s think step by step and output the final answer after "####".'
 """What verl's own GSM8K preprocessing appends to every question."""
 
 
-def verl_row(problem: Problem, *, data_source: str, ability: str, split: str, index: int, ask: str) -> dict[str, Any]:
-    """A row as verl 0.3 to 0.9 read it.
+def verl_row(problem: Problem, *, data_source: str, split: str, index: int) -> dict[str, Any]:
+    """A row as verl 0.3 to 0.9 read it: the question and how to answer it, as one message of the user.
 
     Args:
         problem: the question and its gold.
         data_source: what a `route` formula and verl's validation metrics tell data sets apart by.
-        ability: verl's label for the kind of problem.
         split: train or test.
         index: the row's number in its split.
-        ask: appended to the question after a blank; empty for nothing.
     """
-    content = f"{problem.question} {ask}" if ask else problem.question
     return {
         "data_source": data_source,
-        "prompt": [{"role": "user", "content": content}],
-        "ability": ability,
+        "prompt": [{"role": "user", "content": f"{problem.question} {GSM8K_INSTRUCTION}"}],
+        "ability": "math",
         "reward_model": {"style": "rule", "ground_truth": problem.gold},
         "extra_info": {
             "split": split,
@@ -45,11 +42,15 @@ def verl_row(problem: Problem, *, data_source: str, ability: str, split: str, in
     }
 
 
-def write_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Write rows to a parquet file; a reader sees the whole file or none.
+def write_parquet(files: Mapping[Path, Sequence[dict[str, Any]]]) -> None:
+    """Write parquet files, all of them or none; a reader sees a whole file or none.
+
+    Args:
+        files: rows by path. A file that is there is replaced.
 
     Raises:
         MissingDependencyError: pyarrow is not installed.
+        DataError: the folder can't be written to.
     """
     try:
         import pyarrow
@@ -58,13 +59,19 @@ def write_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
         raise MissingDependencyError(
             "writing parquet needs pyarrow, which is not installed", hint="pip install 'rewardkit-rl[data]'"
         ) from None
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-    os.close(handle)
+    temporary: dict[Path, Path] = {}
     try:
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), temporary)
-        Path(temporary).chmod(0o644)  # mkstemp makes it private to this user
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        for path, rows in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+            os.close(handle)
+            temporary[path] = Path(name)
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), name)
+            temporary[path].chmod(0o644)  # mkstemp makes it private to this user
+        for path, partial in temporary.items():
+            partial.replace(path)
+    except OSError as e:
+        raise DataError(f"can't write {e.filename or 'the files'}: {e.strerror or e}") from e
+    finally:
+        for partial in temporary.values():
+            partial.unlink(missing_ok=True)

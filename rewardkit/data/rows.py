@@ -1,17 +1,21 @@
 """One problem of a data set, and what makes a row a usable one. No file, no parquet, no hub may enter.
 
-A row in GSM8K form has a `question` and an `answer`: a worked solution, a line with `####`, and the gold number.
+A row in GSM8K form has a `question` and an `answer`: a worked solution, the marker `####`, and the gold number.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rewardkit.errors import DataError
+
 MARKER: Final = "####"
-_NUMBER: Final = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?")
+SHOWN_BAD_ROWS: Final = 20
+"""Bad rows that an error names; of more it gives the number. A file of another form is bad in every row."""
+_NUMBER: Final = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?|[-+]?\.\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +26,26 @@ class Problem:
         question: what the model is asked.
         answer: the worked solution as the source has it.
         gold: what a response is graded against, thousands separators removed.
-        extra: what else the source knows of the row, such as its difficulty.
+        extra: what else the source knows of the row.
     """
 
     question: str
     answer: str
     gold: str
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row as its source gives it, before anything is known to be right with it.
+
+    Attributes:
+        where: `FILE:LINE`, or the like for a source without lines.
+        value: what stands there, or the BadRow that reading it raised.
+    """
+
+    where: str
+    value: object
 
 
 class BadRow(ValueError):
@@ -41,10 +58,8 @@ def gsm8k_problem(row: object) -> Problem:
     Raises:
         BadRow: a field is missing, empty or no text, `####` is missing, or what follows it is no number.
     """
-    if not isinstance(row, Mapping):
-        raise BadRow(f"is a {type(row).__name__}; expected an object with `question` and `answer`")
-    question, answer = _text(row, "question"), _text(row, "answer")
-    solution, marker, tail = answer.rpartition(MARKER)
+    question, answer = text_field(row, "question"), text_field(row, "answer")
+    _, marker, tail = answer.rpartition(MARKER)
     if not marker:
         raise BadRow(f"`answer` has no `{MARKER}` before the gold number: {_short(answer)}")
     gold = tail.strip()
@@ -55,7 +70,16 @@ def gsm8k_problem(row: object) -> Problem:
     return Problem(question, answer, gold.replace(",", "").removeprefix("+"))
 
 
-def _text(row: Mapping[str, Any], name: str) -> str:
+def text_field(row: object, name: str) -> str:
+    """A field of a row that must hold text.
+
+    Raises:
+        BadRow: the row is no object, or the field is missing, no text, or blank.
+    """
+    if isinstance(row, BadRow):
+        raise row
+    if not isinstance(row, Mapping):
+        raise BadRow(f"is a {type(row).__name__}; expected an object with `question` and `answer`")
     if name not in row:
         raise BadRow(f"has no `{name}`; its fields are {', '.join(map(repr, row)) or 'none'}")
     value = row[name]
@@ -64,6 +88,21 @@ def _text(row: Mapping[str, Any], name: str) -> str:
     if not value.strip():
         raise BadRow(f"`{name}` is empty")
     return value
+
+
+def refuse(bad: Iterable[tuple[str, BadRow]], total: int) -> DataError:
+    """One error that names the bad rows.
+
+    Args:
+        bad: where each is, and why it is bad.
+        total: rows that were read.
+    """
+    found = list(bad)
+    lines = [f"{where}: {why}" for where, why in found[:SHOWN_BAD_ROWS]]
+    if len(found) > SHOWN_BAD_ROWS:
+        lines.append(f"and {len(found) - SHOWN_BAD_ROWS} more")
+    rows = "row is" if len(found) == 1 else "rows are"
+    return DataError("\n  ".join([f"{len(found)} of {total} {rows} not usable; nothing was written:", *lines]))
 
 
 def _short(value: object) -> str:

@@ -60,6 +60,8 @@ def parse_any(text: str, terms: Mapping[str, Term[Any, Any]] | None = None) -> E
         raise ParseError(f"not a formula: {e.msg}\n{_pointer(source, line, column)}") from None
     except (ValueError, RecursionError, MemoryError) as e:
         raise ParseError(f"not a formula that can be read: {type(e).__name__}") from None
+    if (tree.body.lineno, tree.body.col_offset) == (1, 0):  # our own bracket, which the text must not close
+        raise ParseError(f"not one formula\n{_pointer(source, 1, 0)}")
     builder = _Builder(source, dict(terms or {}))
     try:
         result = builder.build(tree.body)

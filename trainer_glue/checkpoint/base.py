@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import torch
 from rewardkit.errors import CheckpointError
 
 from .layout import read_json
-from .tensors import Source, row_spans
+from .tensors import Source
 from .writer import DTYPES
 
 
@@ -25,17 +24,12 @@ class StoredTensor:
     dtype: torch.dtype
     file: Any
 
-    def blocks(self) -> Iterator[torch.Tensor]:
+    def fill(self, target: torch.Tensor, start: int) -> None:
         """See :class:`Source`."""
-        if not self.shape:
-            yield self.file.get_tensor(self.name)
-            return
-        for start, stop in row_spans(self.shape, self.dtype.itemsize):
-            yield self.rows(start, stop)
-
-    def rows(self, start: int, stop: int) -> torch.Tensor:
-        """See :class:`Source`."""
-        return self.file.get_slice(self.name)[start:stop]
+        if self.shape:
+            target.copy_(self.file.get_slice(self.name)[start : start + len(target)])
+        else:
+            target.copy_(self.file.get_tensor(self.name))
 
 
 def open_folder(folder: Path) -> dict[str, Source]:

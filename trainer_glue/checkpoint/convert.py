@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -112,7 +113,8 @@ def convert(
             tensor.check_replicas()
     meter = _Meter(chosen.nbytes * (2 if verify_result else 1), progress)
     with staged(target, need_bytes=chosen.nbytes + _SLACK) as folder:
-        written = _write(folder, chosen, max_bytes, meter)
+        with _one_thread():
+            written = _write(folder, chosen, max_bytes, meter)
         config = sidecar.model_config(
             source_config, dtype=chosen.dtype, tied=chosen.tied, value_head_rows=chosen.value_head_rows
         )
@@ -160,6 +162,17 @@ def parse_size(size: int | str) -> int:
         if (suffix == "" or number != text) and number.replace(".", "", 1).isdecimal() and float(number) > 0:
             return int(float(number) * factor)
     raise ParameterError(f"size {size!r}; expected bytes or a text such as '5GB'")
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Copies are bound by memory: more threads win little on a quiet machine and spin for nothing on a busy one."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 class _Meter:

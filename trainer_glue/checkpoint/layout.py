@@ -28,6 +28,7 @@ Role = Literal["actor", "critic"]
 
 _SHARD: Final = re.compile(r"model_world_size_(\d+)_rank_(\d+)\.pt")
 _STEP: Final = re.compile(r"global_step_(\d+)")
+_CHECKPOINTS: Final = "checkpoints"
 _LATEST: Final = "latest_checkpointed_iteration.txt"
 
 
@@ -89,7 +90,8 @@ def find(checkpoint: Path, *, step: int | Literal["latest"] = "latest", role: Ro
     folder = _model_folder(checkpoint, step, role)
     world_size, shards = _find_shards(folder)
     step_folder = next((path for path in (folder, *folder.parents) if _STEP.fullmatch(path.name)), None)
-    run_folder = next((path for path in (folder, *list(folder.parents)[:2]) if (path / "run.json").is_file()), None)
+    # The launcher keeps its record beside the checkpoints' folder or in it.
+    run_folder = next((path for path in (folder, *list(folder.parents)[:3]) if (path / "run.json").is_file()), None)
     return Layout(
         folder=folder,
         world_size=world_size,
@@ -125,6 +127,8 @@ def _model_folder(checkpoint: Path, step: int | Literal["latest"], role: Role) -
         return checkpoint
     if _STEP.fullmatch(checkpoint.name) or (checkpoint / role).is_dir():
         return _role_folder(checkpoint, role)
+    if (checkpoint / _CHECKPOINTS).is_dir():
+        checkpoint = checkpoint / _CHECKPOINTS
     steps = {int(m[1]): path for path in checkpoint.iterdir() if path.is_dir() and (m := _STEP.fullmatch(path.name))}
     if not steps:
         raise CheckpointError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ import torch
 
 from rewardkit.errors import CheckpointError
 
-from .tensors import Source
+from .tensors import Source, rows
 
 _PREFIX: Final = "base_model.model."
 _FACTOR: Final = re.compile(
@@ -120,25 +120,15 @@ class MergedTensor:
         """The base weight's."""
         return self.base.dtype
 
-    def blocks(self) -> Iterator[torch.Tensor]:
+    def fill(self, target: torch.Tensor, start: int) -> None:
         """See :class:`Source`."""
-        start = 0
-        for block in self.base.blocks():
-            yield self._add(block, start)
-            start += len(block)
-
-    def rows(self, start: int, stop: int) -> torch.Tensor:
-        """See :class:`Source`."""
-        return self._add(self.base.rows(start, stop), start)
-
-    def _add(self, block: torch.Tensor, start: int) -> torch.Tensor:
-        a = self.factors.a.rows(0, self.factors.a.shape[0]).float()
+        stop = start + len(target)
+        a = rows(self.factors.a, 0, self.factors.a.shape[0])
         if self.factors.embedding:
-            b = self.factors.b.rows(0, self.factors.b.shape[0]).float()
-            delta = a[:, start : start + len(block)].T @ b.T
+            delta = a[:, start:stop].T @ rows(self.factors.b, 0, self.factors.b.shape[0]).T
         else:
-            delta = self.factors.b.rows(start, start + len(block)).float() @ a
-        return delta.mul_(self.scale).add_(block).to(self.dtype)
+            delta = rows(self.factors.b, start, stop) @ a
+        target.copy_(delta.mul_(self.scale).add_(rows(self.base, start, stop)))
 
 
 def separate(tensors: Mapping[str, Source]) -> tuple[dict[str, Source], Adapter | None]:

@@ -16,7 +16,7 @@ import torch
 from rewardkit.errors import CheckpointError
 
 from . import lora
-from .tensors import Source
+from .tensors import Buffer, Source
 from .writer import Output, output_dtype
 
 VALUE_HEADS: Final = ("score.weight", "v_head.summary.weight")
@@ -183,7 +183,5 @@ def _without_tied(
 
 
 def _same_bytes(a: Output, b: Output) -> bool:
-    return all(
-        torch.equal(left.view(torch.uint8), right.view(torch.uint8))
-        for left, right in zip(a.blocks(), b.blocks(), strict=True)
-    )
+    blocks = zip(a.blocks(Buffer()), b.blocks(Buffer()), strict=True)
+    return all(torch.equal(left.view(torch.uint8), right.view(torch.uint8)) for left, right in blocks)

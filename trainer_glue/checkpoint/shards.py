@@ -7,6 +7,7 @@ only, and :meth:`RankFile.release` drops the pages of what was read: they are th
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 import re
 import sys
@@ -140,6 +141,7 @@ def _unreadable(path: Path, error: Exception) -> CheckpointError:
 _MADV_DONTNEED = 4
 
 
+@functools.cache
 def _libc() -> Any:
     return ctypes.CDLL(None, use_errno=True)
 

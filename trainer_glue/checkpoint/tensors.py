@@ -1,12 +1,14 @@
 """Whole tensors, read a block of rows at a time.
 
 A :class:`Source` knows name, shape and dtype before any byte is read, so that a file's header can be written first;
-``blocks`` then yields consecutive rows. Blocks are views of the mapped shards where the rows lie together, and copies
-of one block's size where the sharding cuts other dimensions. A block is valid until the next one is asked for.
+``fill`` then copies any rows into the caller's memory, casting on the way. Every placement is served by that one copy:
+the rows of a block are gathered from the ranks that hold them, whichever dimensions the sharding cuts, so no whole
+tensor is ever needed.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from rewardkit.errors import CheckpointError
 from .assembly import Region, regions
 from .shards import Piece, RankFile
 
-BLOCK_BYTES = 32 << 20
+BLOCK_BYTES = 16 << 20
 """Largest block, unless one row is larger: enough to keep a disk busy, small beside any model."""
 
 _MIXED = "the ranks' files are of different runs or steps"
@@ -43,22 +45,42 @@ class Source(Protocol):
     def dtype(self) -> torch.dtype:
         """As stored."""
 
-    def blocks(self) -> Iterator[torch.Tensor]:
-        """Consecutive blocks of rows that together are the tensor; one block for a scalar."""
-
-    def rows(self, start: int, stop: int) -> torch.Tensor:
-        """A copy of some rows."""
+    def fill(self, target: torch.Tensor, start: int) -> None:
+        """Copy the rows from ``start`` on into ``target``, cast to its dtype. A scalar has no rows: ``start`` is 0."""
 
 
-def size_in_bytes(source: Source) -> int:
-    """Bytes of the whole tensor as stored."""
-    return math.prod(source.shape) * int(source.dtype.itemsize)
+class Buffer:
+    """Memory that blocks are read into: two halves in turn, so that one can be written while the next is read."""
+
+    def __init__(self) -> None:
+        self._halves = itertools.cycle([[torch.empty(0, dtype=torch.uint8)], [torch.empty(0, dtype=torch.uint8)]])
+
+    def blocks(self, source: Source, dtype: torch.dtype) -> Iterator[torch.Tensor]:
+        """A source's rows in order, each block valid until the next but one is asked for."""
+        for start, stop in _spans(source.shape, dtype.itemsize):
+            shape = (stop - start, *source.shape[1:]) if source.shape else ()
+            size = math.prod(shape) * dtype.itemsize
+            half = next(self._halves)
+            if len(half[0]) < size:
+                half[0] = torch.empty(max(size, BLOCK_BYTES), dtype=torch.uint8)
+            block = half[0][:size].view(dtype).view(shape)
+            source.fill(block, start)
+            yield block
 
 
-def row_spans(shape: Sequence[int], itemsize: int) -> Iterator[tuple[int, int]]:
-    """Rows of each block of a tensor."""
+def rows(source: Source, start: int, stop: int) -> torch.Tensor:
+    """A copy of some rows in float32, for arithmetic."""
+    copy = torch.empty((stop - start, *source.shape[1:]), dtype=torch.float32)
+    source.fill(copy, start)
+    return copy
+
+
+def _spans(shape: Sequence[int], itemsize: int) -> Iterator[tuple[int, int]]:
+    """Rows of each block of a tensor; nothing for a tensor without elements."""
+    if math.prod(shape) == 0:
+        return
     count = shape[0] if shape else 1
-    step = max(1, BLOCK_BYTES // max(1, math.prod(shape[1:]) * itemsize))
+    step = max(1, BLOCK_BYTES // (math.prod(shape[1:]) * itemsize))
     for start in range(0, count, step):
         yield start, min(start + step, count)
 
@@ -76,45 +98,21 @@ class ShardedTensor:
     is_replicated: bool = False
     """Whether every rank holds all of it as a plain tensor."""
 
-    def blocks(self) -> Iterator[torch.Tensor]:
+    def fill(self, target: torch.Tensor, start: int) -> None:
         """See :class:`Source`."""
-        for start, stop in row_spans(self.shape, self.dtype.itemsize):
-            block, used = self._read(start, stop)
-            yield block
-            for file, view in used:
-                file.release(view)
-
-    def rows(self, start: int, stop: int) -> torch.Tensor:
-        """See :class:`Source`."""
-        block, used = self._read(start, stop)
-        copy = block.clone()
-        for file, view in used:
-            file.release(view)
-        return copy
-
-    def _read(self, start: int, stop: int) -> tuple[torch.Tensor, list[tuple[RankFile, torch.Tensor]]]:
-        """Rows as one tensor, and the views of the shards below it."""
         if not self.shape:
-            (_, piece, file), *_ = self.parts
-            return piece.local.reshape(()), [(file, piece.local)]
-        block: torch.Tensor | None = None
-        used = []
+            target.copy_(self.parts[0][1].local.reshape(()))
+            return
+        stop = start + len(target)
         for region, piece, file in self.parts:
             offset = 0
             for interval in region.axes[0]:
                 first, last = max(start, interval.start), min(stop, interval.stop)
                 if first < last:
                     view = piece.local[offset + first - interval.start : offset + last - interval.start]
-                    used.append((file, view))
-                    if (first, last) == (start, stop) and tuple(view.shape[1:]) == self.shape[1:]:
-                        return view.contiguous(), used
-                    if block is None:
-                        block = torch.empty((stop - start, *self.shape[1:]), dtype=self.dtype)
-                    _scatter(block[first - start : last - start], view, region)
+                    _scatter(target[first - start : last - start], view, region)
+                    file.release(view)
                 offset += len(interval)
-        if block is None:
-            raise AssertionError(f"{self.name}: no part holds rows {start} to {stop}")
-        return block, used
 
     def check_replicas(self) -> None:
         """Raise where a further copy of the tensor, or of a piece, differs from the one that is read.
@@ -138,15 +136,15 @@ class ShardedTensor:
                 other.release(right)
 
 
-def _scatter(block: torch.Tensor, view: torch.Tensor, region: Region, dim: int = 1) -> None:
-    """Copy rows of a piece to where its other dimensions lie in the block."""
+def _scatter(target: torch.Tensor, view: torch.Tensor, region: Region, dim: int = 1) -> None:
+    """Copy rows of a piece to where its other dimensions lie in the target."""
     if dim == view.dim():
-        block.copy_(view)
+        target.copy_(view)
         return
     offset = 0
     for interval in region.axes[dim]:
         length = len(interval)
-        _scatter(block.narrow(dim, interval.start, length), view.narrow(dim, offset, length), region, dim + 1)
+        _scatter(target.narrow(dim, interval.start, length), view.narrow(dim, offset, length), region, dim + 1)
         offset += length
 
 

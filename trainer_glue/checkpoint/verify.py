@@ -21,7 +21,7 @@ import torch
 from rewardkit.errors import CheckpointError
 
 from . import base
-from .tensors import ShardedTensor, Source
+from .tensors import Buffer, ShardedTensor, Source
 from .writer import Output, as_bytes
 
 
@@ -91,6 +91,7 @@ def _compare(files: Sequence[Path], outputs: Sequence[Output], on_block: Callabl
     if set(stored) != {output.name for output in outputs}:
         raise CheckpointError(f"the files hold {len(stored)} tensors and {len(outputs)} were written")
     checksums = {}
+    buffer = Buffer()
     for output in outputs:
         found = stored[output.name]
         if (found.shape, found.dtype) != (output.source.shape, output.dtype):
@@ -98,11 +99,11 @@ def _compare(files: Sequence[Path], outputs: Sequence[Output], on_block: Callabl
                 f"{output.name}: the file has {found.shape} {found.dtype}, the checkpoint {output.source.shape}"
             )
         of_shards, of_file = hashlib.sha256(), hashlib.sha256()
-        for block in output.blocks():
+        for block in output.blocks(buffer):
             of_shards.update(as_bytes(block))
             on_block(block.nbytes)
-        for block in found.blocks():
-            of_file.update(as_bytes(block.contiguous()))
+        for block in buffer.blocks(found, found.dtype):
+            of_file.update(as_bytes(block))
         if of_shards.digest() != of_file.digest():
             raise CheckpointError(
                 f"{output.name}: what is on the disk is not what the shards hold",

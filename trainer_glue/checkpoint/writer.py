@@ -11,6 +11,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,7 @@ import torch
 
 from rewardkit.errors import CheckpointError
 
-from .tensors import BLOCK_BYTES, Source
+from .tensors import BLOCK_BYTES, Buffer, Source
 
 DTYPES: Final[dict[torch.dtype, str]] = {
     torch.float64: "F64",
@@ -52,18 +53,9 @@ class Output:
         """Bytes in the file."""
         return math.prod(self.source.shape) * int(self.dtype.itemsize)
 
-    def blocks(self) -> Iterator[torch.Tensor]:
-        """Consecutive blocks in the output's dtype, contiguous, each valid until the next."""
-        if self.dtype == self.source.dtype:
-            for block in self.source.blocks():
-                yield block.contiguous()
-            return
-        buffer = torch.empty(0, dtype=self.dtype)
-        for block in self.source.blocks():
-            if buffer.numel() < block.numel():
-                buffer = torch.empty(block.numel(), dtype=self.dtype)
-            cast = buffer[: block.numel()].view(block.shape)
-            yield cast.copy_(block)
+    def blocks(self, buffer: Buffer) -> Iterator[torch.Tensor]:
+        """Consecutive blocks of rows in the output's dtype, each valid until the next but one."""
+        return buffer.blocks(self.source, self.dtype)
 
 
 def output_dtype(stored: torch.dtype, wanted: torch.dtype | None) -> torch.dtype:
@@ -93,7 +85,7 @@ def write_model(
         folder: An existing folder.
         outputs: What to write, in the order of the state dict.
         max_bytes: Size of tensors in one file.
-        on_block: Called with each block after it is written.
+        on_block: Called with each block.
 
     Returns:
         The files, in order.
@@ -122,12 +114,15 @@ def write_file(path: Path, outputs: Sequence[Output], on_block: Callable[[Output
     """Write one safetensors file and flush it to the disk."""
     # Wide dtypes first keeps every tensor aligned to its own size, as the reference implementation lays them out.
     ordered = sorted(outputs, key=lambda output: -output.dtype.itemsize)
-    with path.open("xb", buffering=0) as file:
-        _write_all(file, _header(ordered))
+    buffer = Buffer()
+    with path.open("xb", buffering=0) as file, ThreadPoolExecutor(1) as writer:
+        written = writer.submit(_write_all, file, _header(ordered))
         for output in ordered:
-            for block in output.blocks():
-                _write_all(file, as_bytes(block))
+            for block in output.blocks(buffer):
+                written.result()  # the other half of the buffer is free again, and its errors are seen
+                written = writer.submit(_write_all, file, as_bytes(block))
                 on_block(output, block)
+        written.result()
         os.fsync(file.fileno())
     return path
 

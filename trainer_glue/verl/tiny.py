@@ -68,8 +68,12 @@ def make_tiny(out: Path, seed: int) -> TinyAssets:
     try:
         problems = word_problems(TRAIN_ROWS + VAL_ROWS, seed)
         parts = TinyAssets.under(building)
-        for split, path, part in (("train", parts.train, problems[:TRAIN_ROWS]), ("val", parts.val, problems[TRAIN_ROWS:])):
-            write_parquet([_row(p, split, i) for i, p in enumerate(part)], path)
+        write_parquet(
+            {
+                parts.train: _rows(problems[:TRAIN_ROWS], "train"),
+                parts.val: _rows(problems[TRAIN_ROWS:], "test"),
+            }
+        )
         _make_model(parts.model, problems[:TRAIN_ROWS], seed)
         building.chmod(0o755)
         if out.is_dir() and not any(out.iterdir()):
@@ -81,10 +85,8 @@ def make_tiny(out: Path, seed: int) -> TinyAssets:
     return assets
 
 
-def _row(problem: Problem, split: str, index: int) -> dict[str, Any]:
-    return verl_row(
-        problem, data_source=DATA_SOURCE, ability="math", split=split, index=index, ask=GSM8K_INSTRUCTION
-    )
+def _rows(problems: Sequence[Problem], split: str) -> list[dict[str, Any]]:
+    return [verl_row(p, data_source=DATA_SOURCE, split=split, index=i) for i, p in enumerate(problems)]
 
 
 def _make_model(folder: Path, problems: Sequence[Problem], seed: int) -> None:

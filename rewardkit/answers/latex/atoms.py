@@ -38,11 +38,7 @@ NAMED: Final = {
     "big": frozenset(["\\sum", "\\prod", "\\int", "\\lim", "\\iint", "\\oint"]),
     "symbols": frozenset(
         "\\" + name
-        for name in (
-            "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho varrho sigma tau "
-            "upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Upsilon Phi Psi Omega ell hbar triangle circ "
-            "ldots dots cdots dotsc dotsb star aleph"
-        ).split()
+        for name in ["alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "zeta", "eta", "theta", "vartheta", "iota", "kappa", "lambda", "mu", "nu", "xi", "rho", "varrho", "sigma", "tau", "upsilon", "phi", "varphi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Sigma", "Upsilon", "Phi", "Psi", "Omega", "ell", "hbar", "triangle", "circ", "ldots", "dots", "cdots", "dotsc", "dotsb", "star", "aleph"]
     ),
 }  # fmt: skip
 

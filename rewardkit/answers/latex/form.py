@@ -1,8 +1,8 @@
 r"""Texts of answers: what counts as the same text, and what is stripped before parsing.
 
-Rules, each with an example: delimiters and bold don't count (``$18$``, ``**18**``); spacing and sizing commands don't count
-(``\left( 0, 1 \right)``); words are compared without case (``Yes`` and ``\text{yes}``), letters with it; a full stop at the
-end doesn't count; units after a number don't count (``5 cm``, ``3 \text{ meters}``, ``\$10``).
+Rules, each with an example: delimiters and bold don't count (``$18$``, ``**18**``); spacing and sizing commands don't
+count (``\left( 0, 1 \right)``); words are compared without case (``Yes`` and ``\text{yes}``), letters with it; a full
+stop at the end doesn't count; units after a number don't count (``5 cm``, ``3 \text{ meters}``, ``\$10``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from rewardkit.answers.latex.atoms import FUNCTIONS, SEPARATORS
 from rewardkit.answers.latex.tokens import fold_formula
 
 _OUTER: Final = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("`", "`"))
-_FONT: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|mbox|operatorname|boldsymbol|bf|rm)\s*\{([^{}]*)\}")
+_FONT: Final = re.compile(
+    r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|mbox|operatorname|boldsymbol|bf|rm)\s*\{([^{}]*)\}"
+)
+_DIGITS_APART: Final = re.compile(r"(?<=\d)\s+(?=\d)")  # "1 8" is not the text "18"
+_DOUBLED: Final = re.compile(r"\\\\(?=[a-zA-Z])")
 _VARIANT: Final = re.compile(r"\\[dtc]frac(?![a-zA-Z])")
 _WORDS: Final = re.compile(r"[^\W\d_]{2,}(?:[ '\-][^\W\d_]+)*\Z")
 
@@ -23,18 +27,32 @@ def strip_delimiters(text: str) -> str:
     """The answer without surrounding math delimiters, emphasis, boxes and a final full stop."""
     while True:
         before = text
-        text = text.strip().rstrip(".,;:").rstrip() if not text.rstrip().endswith(("\\,", "\\;", "\\:")) else text.strip()[:-2]
+        text = (
+            text.strip().rstrip(".,;:").rstrip()
+            if not text.rstrip().endswith(("\\,", "\\;", "\\:"))
+            else text.strip()[:-2]
+        )
         for opening, closing in _OUTER:
             inner = text[len(opening) : len(text) - len(closing)]
-            if len(text) > len(opening) + len(closing) and text.startswith(opening) and text.endswith(closing) and closing not in inner:
+            if (
+                len(text) > len(opening) + len(closing)
+                and text.startswith(opening)
+                and text.endswith(closing)
+                and closing not in inner
+            ):
                 text = inner
         if text == before:
             return text
 
 
+def undoubled(text: str) -> str:
+    r"""Commands whose backslash was escaped once too often (``\\\\frac``), as JSON and Python sources leave them."""
+    return text if "\\begin" in text else _DOUBLED.sub(r"\\", text)
+
+
 def text_key(text: str) -> str:
     """Two answers with the same key are the same text."""
-    text = fold_formula(strip_delimiters(text))
+    text = fold_formula(undoubled(strip_delimiters(text)))
     while (plain := _FONT.sub(r"\1", text)) != text:
         text = plain
     text = _VARIANT.sub(r"\\frac", text).replace("**", "")
@@ -43,23 +61,28 @@ def text_key(text: str) -> str:
         return " ".join(text.casefold().split())
     if len(text) == 3 and text[0] == "(" and text[2] == ")" and text[1].isalpha():  # the option (C)
         text = text[1]
-    return "".join(text.split())
+    return "".join(_DIGITS_APART.sub("\u2423", text).split())
 
 
-_UNIT_WORD: Final = (
-    r"(?:[^\W\d_]{3,}|c?m|[mk]m|k?g|mg|ft|in|hr|h|s|lb|oz|mi|ml|mL|L|pm|am|units?)"
-)
+_UNIT_WORD: Final = r"(?:[^\W\d_]{3,}|c?m|[mk]m|k?g|mg|ft|in|hr|h|s|lb|oz|mi|ml|mL|L|pm|am|units?)"
 _UNITS: Final = re.compile(
     rf"(?<=[\d)}}\]%])\s*(?:\\?[ ~,])*\s+(?:\\?%|{_UNIT_WORD}(?:\^\{{?[23]\}}?|[²³])?)(?:\s*[/ ]\s*{_UNIT_WORD}(?:\^\{{?[23]\}}?|[²³])?){{0,4}}\s*\.?\Z"
 )
 _ATTACHED: Final = re.compile(r"(?<=\d)(?:cm|mm|km|kg|mg|ft|lbs?|hrs?|mph|mL|ml)(?:\^\{?[23]\}?|[²³])?\Z")
-_PERCENT: Final = re.compile(r"\s*(?:\\?%|\b(?:percent|percentage|pct)\b\.?|\\text\{\s*(?:percent|pct|per cent)\.?\s*\})\Z", re.IGNORECASE)
+_PERCENT: Final = re.compile(
+    r"\s*(?:\\?%|\b(?:percent|percentage|pct)\b\.?|\\text\{\s*(?:percent|pct|per cent)\.?\s*\})\Z", re.IGNORECASE
+)
 _LEADS: Final = re.compile(r"(?:\\text\{\s*)?(?:the\s+)?(?:final\s+)?answer(?:\s+is)?\s*:?\s*\}?\s*", re.IGNORECASE)
 
 
 def formula_text(text: str) -> str:
     """The part of an answer that is a formula: without units in plain words, with a percent word as its sign."""
-    text = strip_delimiters(text).replace("**", "") if text.startswith("**") or text.endswith("**") else strip_delimiters(text)
+    text = (
+        strip_delimiters(text).replace("**", "")
+        if text.startswith("**") or text.endswith("**")
+        else strip_delimiters(text)
+    )
+    text = undoubled(text)
     percent = _PERCENT.search(text)
     if percent is not None and percent.start() > 0:
         return strip_delimiters(text[: percent.start()]) + "\\%"

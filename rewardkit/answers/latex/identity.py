@@ -1,8 +1,10 @@
-"""Two expressions at random points: a cheap way to say no, and for rational functions an exact way to say yes.
+r"""Two expressions at random points: a cheap way to say no, and for rational functions an exact way to say yes.
 
-Rational functions are compared modulo a prime at random points (Schwartz 1980, Zippel 1979): different ones of degree d
-agree at a point with probability d / 2^61. Everything else is looked at in floating point, which only ever says *no*;
-what agrees there is for sympy to prove, in a worker.
+Rational functions are compared modulo a prime at random points (Schwartz 1980, Zippel 1979): different ones of degree
+d agree at a point with probability d / 2^63. Square roots of small numbers and the imaginary unit have images modulo
+the prime, and pi and e, being transcendental, count as variables; so ``1/\\sqrt{3}`` and ``\\sqrt{3}/3`` are decided
+here too. Everything else is looked at in floating point, which only ever says *no*; what agrees there is for sympy to
+prove, in a worker.
 """
 
 from __future__ import annotations
@@ -13,9 +15,18 @@ import zlib
 from fractions import Fraction
 from typing import Final
 
+from rewardkit.answers.latex.exact import exact
 from rewardkit.answers.latex.tree import Tree
 
-_PRIME: Final = (1 << 61) - 1
+_PRIME: Final = 9_628_912_340_109_142_081
+"""A prime modulo which -1 and every prime up to 43 are squares: 1 more than a multiple of 8 * 2 * 3 * 5 * ... * 43."""
+_ROOTS: Final = {
+    -1: 2886682347273458616, 2: 896919663748748956, 3: 4600386839586092128, 5: 820849420550470824, 7: 4326122579024179255,
+    11: 2528194622834451924, 13: 1258638435300939996, 17: 3828171584227941536, 19: 3625776485315342046,
+    23: 4415230104335978956, 29: 4227409360996617661, 31: 192018412240126113, 37: 4535255184107713549,
+    41: 461483820739125406, 43: 2472112394009405618,
+}  # fmt: skip
+"""A square root of each modulo ``_PRIME``. One fixed root for each prime makes roots multiply as positive reals do."""
 _POINTS: Final = 3
 
 
@@ -80,10 +91,46 @@ def _modular(tree: Tree, seed: int) -> int:
         for factor in tree[1:]:
             product = product * _modular(factor, seed) % _PRIME
         return product
+    if tag == "const" and tree[1] != "oo":
+        return _ROOTS[-1] if tree[1] == "i" else _hash("const " + tree[1], seed)
+    if tag == "fn":
+        value = exact(tree)
+        if value is not None:
+            return _modular(("num", value, -1), seed)
+        if tree[1] == "sqrt":
+            return _root(tree[2], seed)
+    if tag == "pow" and tree[2] == ("num", Fraction(1, 2), -1):
+        return _root(tree[1], seed)
     if tag == "pow" and tree[2][0] == "num" and isinstance(tree[2][1], int):
         base, exponent = _modular(tree[1], seed), tree[2][1]
         return pow(base, exponent, _PRIME) if exponent >= 0 else pow(_inverse(base), -exponent, _PRIME)
     raise _Opaque
+
+
+def _root(tree: Tree, seed: int) -> int:
+    """The image of the principal square root of a rational number whose prime factors are at most 43."""
+    value = exact(tree)
+    if value is None:
+        raise _Opaque
+    root = _ROOTS[-1] if value < 0 else 1
+    top, bottom = abs(value.numerator), value.denominator
+    root = root * _root_of_integer(top) % _PRIME
+    return root * _inverse(_root_of_integer(bottom)) % _PRIME
+
+
+def _root_of_integer(value: int) -> int:
+    square = math.isqrt(value)
+    if square * square == value:
+        return square % _PRIME
+    root = 1
+    for prime in list(_ROOTS)[1:]:
+        while value % prime == 0:
+            value //= prime
+            root = root * _ROOTS[prime] % _PRIME
+    square = math.isqrt(value)
+    if square * square != value:
+        raise _Opaque
+    return root * square % _PRIME
 
 
 def _inverse(value: int) -> int:
@@ -184,7 +231,8 @@ def _float_function(name: str, values: list[complex]) -> complex:
 
 
 def is_decimal_of(decimal: Tree, value: Fraction | complex, digits: int) -> bool:
-    """Whether a decimal is a value written out to the decimal's last place, with at least ``digits`` significant digits."""
+    """Whether a decimal is a value written out to the decimal's last place, with at least ``digits`` significant
+    digits."""
     shown = str(abs(decimal[1].numerator * 10 ** decimal[2] // decimal[1].denominator)).lstrip("0")
     if decimal[2] < 1 or len(shown) < digits:
         return False

@@ -50,5 +50,8 @@ def _multiplied(left: Tree, right: Tree) -> Tree:
     columns = list(zip(*right[1:], strict=True))
     return (
         "matrix",
-        *(tuple(("add", *(("mul", a, b) for a, b in zip(row, col, strict=True))) for col in columns) for row in left[1:]),
+        *(
+            tuple(("add", *(("mul", a, b) for a, b in zip(row, col, strict=True))) for col in columns)
+            for row in left[1:]
+        ),
     )

@@ -3,7 +3,8 @@ r"""What an answer means: names and wrappers apart from values, before two answe
 - ``x = 5`` and ``5 = x`` name the value 5; ``f(x) = 2x`` names ``2x``; ``(x, y) = (1, 2)`` names the point.
 - ``17 \bmod 5 = 2`` (nothing unknown on either side) states its last member.
 - ``x = 1/3 \approx 0.33`` states the exact member: what follows ``\approx`` is a remark.
-- ``x \in [0, 1]`` is the set; ``x < 3`` and ``0 < x \le 1`` are the relations themselves, and as sets their intervals.
+- ``x \in [0, 1]`` is the set; ``x < 3`` and ``0 < x \le 1`` are the relations themselves, and as sets their
+  intervals.
 - ``3 \pm \sqrt{2}`` is the list of its two values; ``x = 2, 3`` the list of 2 and 3.
 """
 
@@ -20,7 +21,8 @@ _FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "
 
 
 def is_name(tree: Tree) -> bool:
-    """True for what can stand alone on one side of a definition: ``x``, ``f(x)``, ``(x, y)``, ``ab`` read as one word."""
+    """True for what can stand alone on one side of a definition: ``x``, ``f(x)``, ``(x, y)``, ``ab`` read as one
+    word."""
     if tree[0] in ("sym", "app"):
         return True
     if tree[0] in ("pair", "tuple", "list"):
@@ -43,7 +45,7 @@ def named(tree: Tree) -> tuple[Tree | None, Tree]:
 
 
 def stated(tree: Tree) -> Tree:
-    """The answer without remarks: what follows ``\\approx``, and the workings of a closed equation."""
+    r"""The answer without remarks: what follows ``\approx``, and the workings of a closed equation."""
     if tree[0] != "rel":
         return tree
     operators, members = tree[1], tree[2]
@@ -55,7 +57,11 @@ def stated(tree: Tree) -> Tree:
         operators, members = operators[:cut], members[: cut + 1]
         if not operators:
             return _first(members)
-    if set(operators) == {"="} and is_closed(members[0]) and (is_closed(members[-1]) or len(members) == 2 and not symbols(members[-1])):
+    if (
+        set(operators) == {"="}
+        and is_closed(members[0])
+        and (is_closed(members[-1]) or (len(members) == 2 and not symbols(members[-1])))
+    ):
         return _last(members)
     return ("rel", operators, members)
 
@@ -69,9 +75,9 @@ def _last(members: tuple[Tree, ...]) -> Tree:
 
 
 def members(tree: Tree) -> tuple[str, list[Tree]] | None:
-    """The members of a list, set or ±; None where the answer is one value.
+    r"""The members of a list, set or ±; None where the answer is one value.
 
-    ``x = 2, 3`` and ``x = 3 \\pm 1`` are lists of named values.
+    ``x = 2, 3`` and ``x = 3 \pm 1`` are lists of named values.
     """
     if tree[0] in ("list", "set"):
         found: list[Tree] = []
@@ -79,9 +85,19 @@ def members(tree: Tree) -> tuple[str, list[Tree]] | None:
             inner = members(item) if item[0] != "set" else None
             found.extend(inner[1] if inner is not None else [item])
         return tree[0], found
-    if tree[0] == "rel" and len(tree[2]) == 2 and tree[2][1][0] in ("set", "list") and tree[1] == ("=",) and is_name(tree[2][0]):
+    if (
+        tree[0] == "rel"
+        and len(tree[2]) == 2
+        and tree[2][1][0] in ("set", "list")
+        and tree[1] == ("=",)
+        and is_name(tree[2][0])
+    ):
         inner = members(tree[2][1])
-        return inner if tree[2][1][0] == "set" or inner is None else ("list", [("rel", ("=",), (tree[2][0], v)) for v in inner[1]])
+        return (
+            inner
+            if tree[2][1][0] == "set" or inner is None
+            else ("list", [("rel", ("=",), (tree[2][0], v)) for v in inner[1]])
+        )
     if _has_sign(tree):
         return "list", [_with_sign(tree, 1), _with_sign(tree, -1)]
     return None
@@ -116,7 +132,7 @@ def upward(tree: Tree) -> Tree:
 
 
 def as_interval(tree: Tree) -> Tree | None:
-    """The interval of ``x < 3``, ``0 < x \\le 1`` or ``\\mathbb{R}``; None where the answer is no such thing."""
+    r"""The interval of ``x < 3``, ``0 < x \le 1`` or ``\mathbb{R}``; None where the answer is no such thing."""
     if tree == ("sym", "RR"):
         return REALS
     tree = upward(tree)

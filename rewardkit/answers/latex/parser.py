@@ -1,8 +1,8 @@
-r"""Recursive descent from tokens to a tree. No model text goes any other way into mathematics.
+"""Recursive descent from tokens to a tree. No model text goes any other way into mathematics.
 
 The grammar is that of final answers: lists, equations and inequalities, intervals and unions, sums and products with
-implicit multiplication, LaTeX functions, matrices. What it does not know is Unreadable, and then only texts are compared:
-a wrong reading pays wrong answers, no reading costs a right one at worst.
+implicit multiplication, LaTeX functions, matrices. What it does not know is Unreadable, and then only texts are
+compared: a wrong reading pays wrong answers, no reading costs a right one at worst.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from rewardkit.answers.latex.atoms import CONSTANTS, FUNCTIONS, NAMED, RELATIONS, SEPARATORS, word
 from rewardkit.answers.latex.tokens import Token, tokenize
 from rewardkit.answers.latex.tree import MINUS_ONE, OverLimit, Tree, Unreadable, negative, quotient
-from rewardkit.answers.limits import MAX_DEPTH
+from rewardkit.answers.limits import MAX_DEPTH, MAX_EXPONENT
 
 _END: Final = Token("end", "", False)
 _CLOSERS: Final = frozenset([")", "]", "}", "\\}", "|", "\\rfloor", "\\rceil", "\\rangle", "\\rvert", "&", "\\\\"])
@@ -70,9 +70,9 @@ class _Parser:
         """Skip ``,`` ``;`` and ``and`` / ``or`` between the members of a list; True when there was one."""
         found = False
         while (token := self.peek()) is not _END:
-            if token.kind == "op" and token.text in ",;":
-                pass
-            elif token.kind in ("name", "text", "cmd") and token.text.strip(" ,.\\").lower() in SEPARATORS:
+            if (token.kind == "op" and token.text in ",;") or (
+                token.kind in ("name", "text", "cmd") and token.text.strip(" ,.\\").lower() in SEPARATORS
+            ):
                 pass
             else:
                 break
@@ -170,7 +170,7 @@ class _Parser:
         return self.power()
 
     def implicit(self, left: Tree) -> Tree:
-        """A factor that follows without a sign: ``2x``, and the mixed numbers ``3\\frac{1}{2}`` and ``3 1/2``."""
+        r"""A factor that follows without a sign: ``2x``, and the mixed numbers ``3\frac{1}{2}`` and ``3 1/2``."""
         token = self.peek()
         is_whole = left[0] == "num" and left[2] == -1 and isinstance(left[1], int)
         if token.kind == "num":
@@ -187,7 +187,7 @@ class _Parser:
         return _product(left, right)
 
     def unit(self) -> bool:
-        """Skip ``\\text{ cm}`` and the like after a number: units don't count."""
+        r"""Skip ``\text{ cm}`` and the like after a number: units don't count."""
         token = self.peek()
         if token.kind != "text" or token.text.strip(" ,.").lower() in SEPARATORS:
             return False
@@ -209,7 +209,7 @@ class _Parser:
 
     def starts_factor(self) -> bool:
         token = self.peek()
-        if token.kind == "num":
+        if token.kind in ("num", "scientific", "repeating"):
             return True
         if token.kind == "text":
             return token.text.strip(" ,.").lower() not in SEPARATORS
@@ -246,7 +246,7 @@ class _Parser:
                 return tree
 
     def argument(self, *, signed: bool = False) -> Tree:
-        """``{...}``, or one token as LaTeX takes it: ``\\frac12`` is one half."""
+        r"""``{...}``, or one token as LaTeX takes it: ``\frac12`` is one half."""
         if self.accept("{"):
             if self.accept("}"):
                 raise Unreadable("an empty group")
@@ -294,6 +294,8 @@ class _Parser:
     def _atom(self, token: Token) -> Tree:
         if token.kind == "num":
             return _number(token.text)
+        if token.kind == "scientific":
+            return _scientific(token.text)
         if token.kind == "repeating":
             return _repeating(token.text)
         if token.kind == "text":
@@ -345,7 +347,7 @@ class _Parser:
         if len(members) == 1 and opening == "(" and closing == ")" and self.tokens[self.at - 2].text not in (",", ";"):
             return members[0]
         if len(members) == 1 and opening == "[" and closing == "]":
-            return ("tuple", *members)
+            return members[0]
         if len(members) == 2 and (opening, closing) == ("(", ")"):
             return ("pair", *members)
         if len(members) == 2:
@@ -467,7 +469,7 @@ class _Parser:
         return tree if exponent is None else ("pow", tree, exponent)
 
     def function_body(self) -> Tree:
-        """``\\sin 2x``: the factors up to the next sign or function."""
+        r"""``\sin 2x``: the factors up to the next sign or function."""
         tree = self.power()
         while self.starts_factor() and self.peek().text not in FUNCTIONS and self.peek().text not in ("(", "|"):
             if self.peek().kind == "text":
@@ -496,8 +498,17 @@ def _number(text: str) -> Tree:
     return ("num", value.numerator if value.denominator == 1 else value, len(places))
 
 
+def _scientific(text: str) -> Tree:
+    """``1.5e3`` is 1500, exactly."""
+    mantissa, _, exponent = text.lower().partition("e")
+    if abs(int(exponent)) > MAX_EXPONENT:
+        raise OverLimit("exponent")
+    value = _number(mantissa)[1] * Fraction(10) ** int(exponent)
+    return ("num", value.numerator if value.denominator == 1 else value, -1)
+
+
 def _repeating(text: str) -> Tree:
-    """``0.1\\overline{6}`` is one sixth."""
+    r"""``0.1\overline{6}`` is one sixth."""
     head, _, tail = text.partition("\\overline")
     whole, _, places = head.partition(".")
     period = tail.strip(" {}")

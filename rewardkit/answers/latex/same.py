@@ -1,7 +1,8 @@
-r"""The ladder for formulas: form, exact number, list and set, point identity, and at last sympy, which is asked for.
+"""The ladder for formulas: form, exact number, list and set, point identity, and at last sympy, which is asked for.
 
 ``same`` answers in the calling process whenever it can. What only computer algebra can decide it hands to ``ask``, a
-function of two trees and the kind of question; who answers (a worker, a table of earlier answers) is the caller's affair.
+function of two trees and the kind of question; who answers (a worker, a table of earlier answers) is the caller's
+affair.
 """
 
 from __future__ import annotations
@@ -22,21 +23,22 @@ Ask = Callable[[Question, Tree, Tree], bool]
 
 @dataclass(frozen=True, slots=True)
 class MathRules:
-    r"""The contested rules of formula answers, each with its default and the reason for it.
+    """The contested rules of formula answers, each with its default and the reason for it.
 
     Two sets of rules that differ give different verdicts, so they are part of a formula's fingerprint.
     """
 
     percent: Literal["either", "unit", "value"] = "either"
-    r"""``10\%`` against a number without a percent sign: ``unit`` is 10, ``value`` is 0.1, ``either`` takes both, because
-    golds are written both ways. Without a percent sign on either side nothing is ever rescaled."""
+    r"""``10\%`` against a number without a percent sign: ``unit`` is 10, ``value`` is 0.1, ``either`` takes both,
+    because golds are written both ways. Without a percent sign on either side nothing is ever rescaled."""
     digits: int | None = 6
-    r"""A decimal stands for a value that no decimal equals (``\sqrt{2}``, ``1/3``) when it is right to its last place and has
-    this many significant digits; None: never. Two decimals, or integers, are only ever compared exactly."""
+    r"""A decimal stands for a value that no decimal equals (``\sqrt{2}``, ``1/3``) when it is right to its last place
+    and has this many significant digits; None: never. Two decimals, or integers, are only ever compared exactly."""
     order_matters: bool = False
     """Whether ``1, 2`` and ``2, 1`` differ. Most lists of answers are solution sets; tuples are always ordered."""
     assume_positive: bool = True
-    r"""Variables may be taken as positive where that decides (``\sqrt{1/n}`` and ``1/\sqrt{n}``), unless bars are written."""
+    r"""Variables may be taken as positive where that decides (``\sqrt{1/n}`` and ``1/\sqrt{n}``), unless bars are
+    written."""
 
 
 @dataclass
@@ -69,9 +71,17 @@ class Ladder:
 
     def _same_names(self, left: Tree, right: Tree) -> bool:
         """``x`` isn't ``y``; ``y`` may be ``f(x)``."""
-        return left == right or "app" in (left[0], right[0]) or "text" in (left[0], right[0]) or _is_word(left) or _is_word(right)
+        return (
+            left == right
+            or "app" in (left[0], right[0])
+            or "text" in (left[0], right[0])
+            or _is_word(left)
+            or _is_word(right)
+        )
 
-    def _same_lists(self, gold: Tree, answer: Tree, left: tuple[str, list[Tree]] | None, right: tuple[str, list[Tree]] | None) -> bool:
+    def _same_lists(
+        self, gold: Tree, answer: Tree, left: tuple[str, list[Tree]] | None, right: tuple[str, list[Tree]] | None
+    ) -> bool:
         self.rung = "list"
         if left is None or right is None:
             kind, items = left or right or ("list", [])
@@ -83,8 +93,6 @@ class Ladder:
                 bare = [named(i)[1] for i in items]
                 return all(self.same(v, i) for v, i in zip(value[1:], bare, strict=True))
             return False
-        if len(left[1]) != len(right[1]):
-            return False
         golds, answers = left[1], right[1]
         names, other_names = [named(t)[0] for t in golds], [named(t)[0] for t in answers]
         all_named = None not in names and None not in other_names
@@ -92,20 +100,20 @@ class Ladder:
             golds = [v if n is not None else t for t, (n, v) in zip(golds, map(named, golds), strict=True)]
             answers = [v if n is not None else t for t, (n, v) in zip(answers, map(named, answers), strict=True)]
         if self.rules.order_matters and "set" not in (left[0], right[0]):
-            return all(self.same(g, a) for g, a in zip(golds, answers, strict=True))
+            return len(golds) == len(answers) and all(self.same(g, a) for g, a in zip(golds, answers, strict=True))
         return self._match(golds, answers)
 
     def _match(self, golds: list[Tree], answers: list[Tree]) -> bool:
-        """Equality as multisets; equal members are interchangeable, so greedy matching is enough."""
-        left = list(answers)
+        """Equality as sets: a value that is listed twice counts once."""
+        if max(len(golds), len(answers)) > _MAX_MEMBERS:
+            return [canonical(t) for t in golds] == [canonical(t) for t in answers]
+        unseen = list(range(len(answers)))
         for gold in golds:
-            for i, answer in enumerate(left):
-                if self.same(gold, answer):
-                    del left[i]
-                    break
-            else:
+            found = [i for i, answer in enumerate(answers) if self.same(gold, answer)]
+            if not found:
                 return False
-        return True
+            unseen = [i for i in unseen if i not in found]
+        return not unseen
 
     def _same_value(self, gold: Tree, answer: Tree) -> bool:
         if gold[0] == "percent" or answer[0] == "percent":
@@ -152,9 +160,7 @@ class Ladder:
         """Intervals and unions of them; ``(a, b)`` is an open interval where the other side is one."""
         self.rung = "interval"
         if left[0] == right[0] == "interval":
-            return (
-                left[3:] == right[3:] and self.same(left[1], right[1]) and self.same(left[2], right[2])
-            )
+            return left[3:] == right[3:] and self.same(left[1], right[1]) and self.same(left[2], right[2])
         if left[0] == right[0] == "union" and len(left) == len(right):
             return self._match([_set_form(t) or t for t in left[1:]], [_set_form(t) or t for t in right[1:]])
         return False
@@ -216,11 +222,17 @@ class Ladder:
                 number = approximate(other)
                 if number is not None and is_decimal_of(decimal, number, self.rules.digits):
                     return True
-            elif isinstance(value, Fraction) and not _terminates(value) and is_decimal_of(decimal, value, self.rules.digits):
+            elif (
+                isinstance(value, Fraction)
+                and not _terminates(value)
+                and is_decimal_of(decimal, value, self.rules.digits)
+            ):
                 return True
         return False
 
 
+_MAX_MEMBERS = 64
+"""Longer lists are compared in order: unordered comparison is quadratic."""
 _COMPOUND = ("pair", "tuple", "list", "set", "interval", "union", "intersect", "minus", "matrix", "rel", "text")
 
 

@@ -41,6 +41,7 @@ _UNICODE: Final = {
 _TOKEN: Final = re.compile(
     r"""(?P<space>\s+)
       | (?P<repeating> \d*\.\d*\\overline\s*\{\d+\})
+      | (?P<scientific> \d+(?:\.\d+)?[eE][-+]?\d{1,4}(?![\w.^]))
       | (?P<num> \d{1,3}(?:(?:\{,\}|,)\d{3})+(?![\d])(?:\.\d+)? | \d+(?:\.\d+)? | \.\d+ )
       | \\(?:text|textbf|textit|textrm|mbox|operatorname\*?|mathrm|mathbf|mathit|mathsf|mathcal|bf|bm|boldsymbol|hbox|emph)\s*
             \{(?P<text>[^{}]*)\}
@@ -91,9 +92,9 @@ def tokenize(text: str, *, grouped: bool = True) -> list[Token]:
             first = body.partition(",")[0].rstrip("{")
             at = match.start() + len(first)
             body = first
-        if kind == "op" and body in "([" or kind == "cmd" and body == "\\{":
+        if (kind == "op" and body in "([") or (kind == "cmd" and body == "\\{"):
             depth += 1
-        elif kind == "op" and body in ")]" or kind == "cmd" and body == "\\}":
+        elif (kind == "op" and body in ")]") or (kind == "cmd" and body == "\\}"):
             depth = max(0, depth - 1)
         tokens.append(_token(kind or "op", body, space))
         space = False

@@ -73,8 +73,15 @@ def children(tree: Tree) -> Iterator[Tree]:
 
 
 def symbols(tree: Tree) -> frozenset[str]:
-    """Names of the variables; an applied function counts as one."""
-    return frozenset(node[1] for node in subtrees(tree) if node[0] in ("sym", "app", "text"))
+    """Names of the free variables; an applied function counts as one, the index of a sum or limit does not."""
+    if tree[0] in ("sym", "text"):
+        return frozenset([tree[1]])
+    found: frozenset[str] = frozenset([tree[1]]) if tree[0] == "app" else frozenset()
+    for child in children(tree):
+        found |= symbols(child)
+    if tree[0] == "big":
+        found = frozenset(name for name in found if not tree[2].startswith(name))
+    return found
 
 
 def is_closed(tree: Tree) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,34 +11,22 @@ from rewardkit.declaration import Need
 from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.config.keys import Where
 
-_REMOTE: Final = ("hdfs://", "s3://", "gs://", "oss://", "tos://")
+REMOTE: Final = ("hdfs://", "s3://", "gs://", "oss://", "tos://")
+_WRITER: Final = "rewardkit data gsm8k --from FILE.jsonl --out DIR writes such files"
 _JSON: Final = (".json", ".jsonl")
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A readable data file.
-
-    Attributes:
-        path: the file.
-        rows: how many.
-    """
-
-    path: Path
-    rows: int
-
-
-def check_data(
-    config: Mapping[str, Any], needs: Iterable[Need], formula: str, where: Where
-) -> tuple[list[Finding], int | None]:
-    """Findings on both splits, and the number of training rows; None when it isn't known."""
+def check_data(config: Mapping[str, Any], reward: RewardSource | None, where: Where) -> tuple[list[Finding], int | None]:
+    """Findings on both splits against the config and the reward, and the number of training rows, None if unknown."""
+    needs, formula = (reward.needs, reward.formula) if reward is not None else (frozenset[Need](), "")
     findings: list[Finding] = []
     rows: dict[str, int | None] = {}
     for key in ("train_files", "val_files"):
+        if key == "val_files" and config["data"][key] == config["data"]["train_files"]:
+            break
         path, total = f"data.{key}", 0
         for name in file_names(config["data"][key]):
-            checked = _check_file(path, name, config["data"]["prompt_key"], frozenset(needs), formula, where)
-            found, count = checked
+            found, count = _check_file(path, name, config["data"]["prompt_key"], needs, formula, where)
             findings += found
             total = -1 if count is None or total < 0 else total + count
         rows[key] = None if total < 0 else total
@@ -54,7 +41,7 @@ def file_names(value: object) -> list[str]:
 def _check_file(
     key: str, name: str, prompt_key: str, needs: frozenset[Need], formula: str, where: Where
 ) -> tuple[list[Finding], int | None]:
-    if name.startswith(_REMOTE):
+    if name.startswith(REMOTE):
         return [Finding("not-checked", key, f"{name} is remote: its columns were not checked", severity="warning")], None
     path = Path(name).expanduser()
 
@@ -62,8 +49,9 @@ def _check_file(
         return [Finding(code, key, message, where(key), hint)], None
 
     if not path.is_file():
-        hint = "make it with: rewardkit data gsm8k --from FILE.jsonl --out DIR"
-        return error("missing-file", f"no file {path}", hint)
+        if not where(key):
+            return error("required", f"is not set, and verl's default {name} does not exist", _WRITER)
+        return error("missing-file", f"no file {path}", _WRITER)
     if path.suffix != ".parquet" and path.suffix not in _JSON:
         return error("wrong-format", f"{path} ends in {path.suffix or 'nothing'}; verl reads .parquet, .json and .jsonl")
     try:
@@ -85,18 +73,17 @@ def _columns(
     columns: Mapping[str, Any], prompt_key: str, needs: frozenset[Need], formula: str
 ) -> Iterator[tuple[str, str, str | None]]:
     has = f"its columns are {', '.join(columns)}"
-    writer = "rewardkit data gsm8k writes verl's columns"
     if prompt_key not in columns:
-        yield "missing-column", f"has no column {prompt_key!r} (data.prompt_key); {has}", writer
+        yield "missing-column", f"has no column {prompt_key!r} (data.prompt_key); {has}", _WRITER
     elif not _is_chat(columns[prompt_key]):
         message = f"has {columns[prompt_key]} in {prompt_key!r}; verl expects chat messages: a list of role and content"
-        yield "wrong-column", message, writer
+        yield "wrong-column", message, _WRITER
     if "ground_truth" in needs and not _has_field(columns.get("reward_model"), "ground_truth"):
         message = f"has no reward_model.ground_truth, which the formula {formula} needs; {has}"
         yield "missing-column", message, "grade against a gold, or leave the graded term out of the formula"
     for column in ("data_source", "extra_info"):
         if column in needs and column not in columns:
-            yield "missing-column", f"has no column {column!r}, which the formula {formula} needs; {has}", writer
+            yield "missing-column", f"has no column {column!r}, which the formula {formula} needs; {has}", _WRITER
 
 
 def _parquet(path: Path) -> tuple[Mapping[str, Any], int]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from trainer_glue.verl.config.data_files import _REMOTE
+from trainer_glue.verl.config.data_files import REMOTE
 from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.config.keys import Where
 
@@ -45,7 +45,7 @@ def has_chat_template(folder: Path) -> bool:
 
 def _check_folder(name: str, key: str, where: Where, *, tokenizer: bool, weights: bool) -> Iterator[Finding]:
     folder = Path(name).expanduser()
-    if name.startswith(_REMOTE):
+    if name.startswith(REMOTE):
         yield Finding("not-checked", key, f"{name} is remote: it was not checked", where(key), severity="warning")
     elif folder.is_dir():
         for code, message, hint in _missing(folder, tokenizer=tokenizer, weights=weights):
@@ -56,6 +56,9 @@ def _check_folder(name: str, key: str, where: Where, *, tokenizer: bool, weights
     elif folder.is_file():
         hint = "convert it to a Hugging Face folder first"
         yield Finding("missing-model", key, f"{folder} is a file; expected a model's folder", where(key), hint)
+    elif not where(key):
+        message = f"is not set, and verl's default {name} does not exist"
+        yield Finding("required", key, message, hint="a folder of a causal language model, or a hub id")
     else:
         hint = "a folder with config.json, tokenizer and weights, or a hub id such as meta-llama/Meta-Llama-3-8B-Instruct"
         yield Finding("missing-model", key, f"no folder {folder}", where(key), hint)

@@ -55,10 +55,8 @@ class YamlFile:
     findings: tuple[Finding, ...] = ()
 
     def where(self, key: str) -> str:
-        """`FILE:LINE` of a key or of the nearest section above it; empty when the file has neither."""
-        while key and key not in self.lines:
-            key = key.rpartition(".")[0]
-        return f"{self.path}:{self.lines[key]}" if key else ""
+        """`FILE:LINE` of a key of the file."""
+        return f"{self.path}:{self.lines[key]}"
 
 
 def read_yaml(path: Path) -> YamlFile:

@@ -66,9 +66,16 @@ class Child:
         """The supervisor's process id."""
         return self._supervisor.pid
 
-    def poll(self) -> int | None:
-        """The command's exit code, or None while it or anything that came from it runs."""
-        return self._supervisor.poll()
+    def wait(self) -> int:
+        """The command's exit code, once it and all that came from it are gone."""
+        return self._supervisor.wait()
+
+    def poll(self, timeout: float) -> int | None:
+        """The command's exit code, or None when it, or anything that came from it, still runs after the timeout."""
+        try:
+            return self._supervisor.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
 
     def stop(self) -> int:
         """End it and wait until all of it is gone; the exit code."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trainer_glue.verl.launch.folder import RunFolder
 
 METRICS_VARIABLE: Final = "VERL_FILE_LOGGER_PATH"
-"""Where verl's `file` logger writes (verl/utils/tracking.py, FileLogger): a line `{"step": n, "data": {...}}` a step."""
+"""Where verl's `file` logger writes (verl/utils/tracking.py, FileLogger): `{"step": n, "data": {...}}` a line."""
 
 _HYDRA: Final = (
     "hydra.run.dir=.",
@@ -77,7 +77,7 @@ def verl_command(resolved: Resolved, folder: RunFolder) -> VerlCommand:
         ),
         variables={
             **_import_path(),
-            # Ray's own notice about it would go to a log that nobody is asked to read: nothing is sent unless asked for.
+            # Ray's notice about it goes to a log that nobody is asked to read: nothing is sent unless asked for.
             **({} if "RAY_USAGE_STATS_ENABLED" in os.environ else {"RAY_USAGE_STATS_ENABLED": "0"}),
             METRICS_VARIABLE: str(folder.live_metrics),
             **_machine(resolved),

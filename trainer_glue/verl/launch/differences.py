@@ -31,8 +31,8 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Diffe
     """What differs, except for a total number of steps that was raised."""
     old, new = dict(_flat(before)), dict(_flat(now))
     keys = [*old, *(k for k in new if k not in old)]
-    found = [Difference(k, old.get(k, _ABSENT), new.get(k, _ABSENT)) for k in keys if old.get(k, _ABSENT) != new.get(k, _ABSENT)]
-    return [d for d in found if not (d.key == TOTAL_STEPS and _is_raised(d.before, d.now))]
+    pairs = [Difference(k, old.get(k, _ABSENT), new.get(k, _ABSENT)) for k in keys]
+    return [d for d in pairs if d.before != d.now and not (d.key == TOTAL_STEPS and _is_raised(d.before, d.now))]
 
 
 def portable(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ _FRAMES: Final = 4
 _TAIL: Final = 15
 
 _HINTS: Final = (
-    (r"CUDA out of memory|OutOfMemoryError.*CUDA", "lower ppo_micro_batch_size_per_gpu or rollout.gpu_memory_utilization"),
+    (r"CUDA out of memory", "lower ppo_micro_batch_size_per_gpu or rollout.gpu_memory_utilization"),
     (
         r"ray\.exceptions\.OutOfMemoryError|node running low on memory|killed due to the node running low",
         "the machine's memory was full and Ray killed a worker: free some, or lower the batch sizes",

@@ -1,7 +1,7 @@
 """The metrics of a run, step by step, as verl's `file` logger writes them.
 
-The logger empties its file when a run starts (verl/utils/tracking.py, FileLogger), so each start writes a file of its own,
-which is folded into the run's history before the next start and at the end.
+The logger empties its file when a run starts (verl/utils/tracking.py, FileLogger), so each start writes a file of its
+own, which is folded into the run's history before the next start and at the end.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -83,9 +83,7 @@ class RunRecord:
     def closed(self, state: State, **changes: Any) -> RunRecord:
         """The record with its latest attempt ended now."""
         *earlier, latest = self.attempts
-        return replace(
-            self, state=state, attempts=(*earlier, replace(latest, ended=utc_now(), state=state)), **changes
-        )
+        return replace(self, state=state, attempts=(*earlier, replace(latest, ended=utc_now(), state=state)), **changes)
 
     @classmethod
     def read(cls, path: Path) -> RunRecord | None:
@@ -121,4 +119,4 @@ def versions() -> dict[str, str]:
 
 def utc_now() -> str:
     """Now, in UTC, to the second."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -6,7 +6,6 @@ import re
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,13 +22,18 @@ from trainer_glue.verl.launch.metrics import Reader, Step, fold
 from trainer_glue.verl.launch.plan import Plan
 from trainer_glue.verl.launch.progress import Progress
 from trainer_glue.verl.launch.record import Attempt, RunRecord, State, utc_now, versions
+from trainer_glue.verl.tiny import TinyAssets
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _POLL: Final = 0.2
 _SCRATCH: Final = "/tmp"
-"""Ray puts sockets about 75 characters below its folder, and a socket's path has at most 107: not in a user's TMPDIR."""
+"""Not the user's TMPDIR: Ray puts sockets 75 characters further down, and a socket's path has at most 107."""
+_MAKE_TINY: Final = (
+    "import pathlib, sys; from trainer_glue.verl.tiny import make_tiny;"
+    "make_tiny(pathlib.Path(sys.argv[1]), int(sys.argv[2]))"
+)
 _TOTAL_IN_LOG: Final = re.compile(r"Total training steps: (\d+)")
 
 
@@ -50,7 +54,7 @@ class Run:
         command: the user's command line, for the record.
     """
 
-    def __init__(self, plan: Plan, console: Console, command: tuple[str, ...] = tuple(sys.argv)) -> None:
+    def __init__(self, plan: Plan, console: Console, command: tuple[str, ...]) -> None:
         self.plan = plan
         self.folder: RunFolder = plan.folder
         self.console = console
@@ -78,9 +82,8 @@ class Run:
             record.write(self.folder.record)
             state: State = "stopped"
             try:
-                self._make_assets()
                 start = self._open_log()
-                code = self._watch(lock, start)
+                code = self._make_assets(lock) or self._watch(lock, start)
                 state = "finished" if code == 0 else "failed"
             except Exception:
                 state = "failed"
@@ -143,39 +146,36 @@ class Run:
         path = step_folder(self.folder.checkpoints, step)
         return str(path.relative_to(self.folder.path)) if path.is_relative_to(self.folder.path) else str(path)
 
-    def _make_assets(self) -> None:
-        if self.plan.resolved.assets is None:
-            return
-        from trainer_glue.verl.tiny import TinyAssets, make_tiny
-
-        where = self.plan.resolved.assets_folder
-        if not TinyAssets.under(where).model.exists():
-            self._say("making the tiny model and its data")
-        make_tiny(where, self.plan.resolved.seed)
-
     def _open_log(self) -> int:
         """Write verl's config and the log's heading; where this start's part of the log begins."""
         write_whole(self.folder.config, self.plan.verl.text.encode())
+        start = self.folder.log_size()
         with self.folder.log.open("a") as log:
             log.write(f"\n==== {utc_now()} {self.plan.verl.shell()}\n")
-        return self.folder.log_size()
+        return start
+
+    def _make_assets(self, lock: int) -> int:
+        """Make the tiny model and data where the run wants them and they are not there; an exit code.
+
+        In a process of its own: torch stays out of this one, which lives as long as the run, and the log gets the noise.
+        """
+        resolved = self.plan.resolved
+        assets = TinyAssets.under(resolved.assets_folder)
+        if resolved.assets is None or (assets.model.exists() and assets.train.exists() and assets.val.exists()):
+            return 0
+        self._say("making the tiny model and its data")
+        command = (sys.executable, "-c", _MAKE_TINY, str(resolved.assets_folder), str(resolved.seed))
+        with self._child(command, lock) as child:
+            return child.wait()
 
     def _watch(self, lock: int, start: int) -> int:
         """Run verl and show its steps; its exit code."""
         scratch = Path(tempfile.mkdtemp(prefix="rk-", dir=_SCRATCH)) if starts_ray(self.plan.verl.config) else None
         reader = Reader(self.folder.live_metrics)
-        child = Child(
-            self.plan.verl.argv,
-            environment=self.plan.verl.environment(scratch),
-            log=self.folder.log,
-            scratch=scratch,
-            keep_open=(lock,),
-        )
-        with child, Progress(self.console, self.plan.total_steps) as progress:
+        with self._child(self.plan.verl.argv, lock, scratch) as child, self._progress() as progress:
             code = None
             while code is None:
-                time.sleep(_POLL)
-                code = child.poll()
+                code = child.poll(_POLL)
                 new = summary.training_steps(reader.new_steps())
                 if new and progress.total is None:
                     progress.total = self._logged_total(start)
@@ -183,6 +183,13 @@ class Run:
                     progress.show(step)
                 progress.tick()
         return code
+
+    def _child(self, argv: tuple[str, ...], lock: int, scratch: Path | None = None) -> Child:
+        environment = self.plan.verl.environment(scratch)
+        return Child(argv, environment=environment, log=self.folder.log, scratch=scratch, keep_open=(lock,))
+
+    def _progress(self) -> Progress:
+        return Progress(self.console, self.plan.total_steps)
 
     def _logged_total(self, start: int) -> int | None:
         """Steps in all as verl counted them: rows that its length filter drops are known to it alone."""
@@ -204,15 +211,17 @@ class Run:
         if steps:
             summary.draw(steps, record.formula, self.folder.curves)
         if state == "stopped":
-            goes_on = f"the same command goes on from step {checkpoint}" if checkpoint else "no checkpoint was saved yet"
-            self._say(f"stopped after step {done}; {goes_on}")
+            next_start = (
+                f"the same command goes on from step {checkpoint}" if checkpoint else "no checkpoint was saved yet"
+            )
+            self._say(f"stopped after step {done}; {next_start}")
         return steps
 
     def _death(self, code: int, start: int) -> RunError:
         log = self._log(start)
         cause = "\n  ".join(explain(log))
         return RunError(
-            f"verl ended with exit code {code}. From its log:\n\n  {cause}\n\n  the whole log: {self.folder.log}",
+            f"the run died (exit code {code}). From its log:\n\n  {cause}\n\n  the whole log: {self.folder.log}",
             hint=hint_for(log),
         )
 

@@ -59,6 +59,7 @@ def figure(steps: Sequence[Step], formula: str) -> Figure:
     """The mean reward over the steps, and that of each term."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     drawn = Figure(figsize=(8, 4.5), dpi=150, layout="constrained")
     FigureCanvasAgg(drawn)
@@ -72,7 +73,7 @@ def figure(steps: Sequence[Step], formula: str) -> Figure:
     axes.plot(numbers, [s.total for s in steps], label="total", color="black", linewidth=2.2, marker=marker)
     axes.set_xlabel("training step")
     axes.set_ylabel("mean of the batch")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     title = formula if len(formula) <= _TITLE_WIDTH else f"{formula[: _TITLE_WIDTH - 1]}…"
     axes.set_title(title, fontsize=10, parse_math=False)
     axes.grid(alpha=0.3)

@@ -56,7 +56,7 @@ class Supervisor:
             self.command,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - this process has one thread
         ).pid
         while not self._has_ended() and not self._must_stop(_POLL):
             pass

@@ -13,7 +13,7 @@ Training Progress:   0%|          | 0/40 [00:00<?, ?it/s]\rTraining Progress:   
 \x1b[36m(AgentLoopWorkerTQ pid=88)\x1b[0m     score(x)
 \x1b[36m(AgentLoopWorkerTQ pid=88)\x1b[0m   File "/home/me/judge.py", line 3, in score
 \x1b[36m(AgentLoopWorkerTQ pid=88)\x1b[0m     raise KeyError("gold")
-\x1b[36m(AgentLoopWorkerTQ pid=88)\x1b[0m KeyError: 'gold' [repeated 3x across cluster] (Ray deduplicates logs by default.)
+\x1b[36m(AgentLoopWorkerTQ pid=88)\x1b[0m KeyError: 'gold' [repeated 3x across cluster] (Ray deduplicates.)
 Error executing job with overrides: []
 Traceback (most recent call last):
   File "/site/verl/trainer/main_ppo.py", line 90, in run_ppo

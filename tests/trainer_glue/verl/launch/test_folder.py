@@ -15,7 +15,8 @@ from trainer_glue.verl.launch.folder import RunFolder, locked
 path = Path(sys.argv[1])
 with locked(RunFolder(path, path)) as fd:
     if sys.argv[2] == "hand over":
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1)"], pass_fds=(fd,), stdout=subprocess.DEVNULL)
+        command = [sys.executable, "-c", "import time; time.sleep(1)"]
+        subprocess.Popen(command, pass_fds=(fd,), stdout=subprocess.DEVNULL)
         print("held", flush=True)
     else:
         print("held", flush=True)

@@ -95,5 +95,3 @@ def test_a_reader_sees_each_step_once_also_when_the_file_begins_anew(folder):
     assert reader.new_steps() == []
     folder.live_metrics.write_text(row(6))
     assert [s.number for s in reader.new_steps()] == [6]
-
-

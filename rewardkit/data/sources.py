@@ -1,0 +1,160 @@
+"""Where rows come from: a file of JSON lines, a data set of a hub, a procedural data set of reasoning-gym.
+
+Each source gives its splits as rows with a place, unjudged. `datasets` and `reasoning_gym` are imported when asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rewardkit.data.rows import BadRow, Problem, Row, gsm8k_problem, text_field
+from rewardkit.errors import DataError, MissingDependencyError, did_you_mean
+
+GYM: Final = "reasoning-gym:"
+GYM_ROWS: Final = 1000
+"""Training rows of a procedural data set when no limit is given; a tenth as many test rows come on top."""
+GYM_SEED: Final = 42
+_HUB_ID: Final = re.compile(r"[A-Za-z0-9][\w.\-]*/[A-Za-z0-9][\w.\-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Rows to convert.
+
+    Attributes:
+        data_source: the label that verl's rows carry.
+        splits: the rows of each split, by name.
+        problem: what makes a problem of a row's value.
+    """
+
+    data_source: str
+    splits: Mapping[str, list[Row]]
+    problem: Callable[[object], Problem] = gsm8k_problem
+
+
+def open_source(text: str, split: str | None, limit: int | None) -> Source:
+    """The source that `--from` names.
+
+    Args:
+        text: FILE.jsonl, HUB_ID or reasoning-gym:DATASET.
+        split: only this split; for a file, the split that it is.
+        limit: at most so many rows a split.
+
+    Raises:
+        DataError: no such source or split, or a source that can't be reached.
+        MissingDependencyError: the package that it needs is not installed.
+    """
+    if text.startswith(GYM):
+        return _gym(text.removeprefix(GYM), split, limit)
+    path = Path(text).expanduser()
+    if path.is_file() or path.suffix in (".jsonl", ".json"):
+        return _file(path, split, limit)
+    if path.is_dir():
+        raise DataError(f"--from {text} is a folder", hint="name a file of JSON lines in it")
+    if _HUB_ID.fullmatch(text):
+        return _hub(text, split, limit)
+    raise DataError(
+        f"--from {text!r} is no file, no hub id and no reasoning-gym data set",
+        hint="FILE.jsonl, OWNER/NAME such as openai/gsm8k, or reasoning-gym:DATASET such as reasoning-gym:chain_sum",
+    )
+
+
+def _file(path: Path, split: str | None, limit: int | None) -> Source:
+    name = split or ("test" if re.search(r"test|val|dev", path.stem, re.IGNORECASE) else "train")
+    rows: list[Row] = []
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip() and (limit is None or len(rows) < limit):
+                    rows.append(Row(f"{path}:{number}", _json_line(line, number)))
+    except OSError as e:
+        raise DataError(f"{path} can't be read: {e.strerror}") from e
+    return Source("openai/gsm8k", {name: rows})
+
+
+def _json_line(line: bytes, number: int) -> object:
+    try:
+        value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except UnicodeDecodeError as e:
+        return BadRow(f"is not UTF-8: byte {e.start} is {line[e.start]:#x}")
+    except (json.JSONDecodeError, RecursionError) as e:
+        hint = "; expected one JSON object a line, and this looks like an array" if line.lstrip()[:1] == b"[" else ""
+        return BadRow(f"is not JSON: {e}{hint}")
+    return value
+
+
+def _hub(name: str, split: str | None, limit: int | None) -> Source:
+    try:
+        import datasets
+    except ImportError:
+        raise MissingDependencyError(
+            f"reading {name} from a hub needs the package datasets, which is not installed", hint="pip install datasets"
+        ) from None
+    try:
+        configs = datasets.get_dataset_config_names(name)
+        config = "main" if "main" in configs else configs[0]
+        found = datasets.load_dataset(name, config)
+    except Exception as e:  # its errors come from four libraries and share no base
+        raise DataError(
+            f"the data set {name} can't be read from the hub: {_first_line(e)}",
+            hint="offline, give a file (--from FILE.jsonl) or a procedural set (--from reasoning-gym:chain_sum)",
+        ) from e
+    if split is not None and split not in found:
+        raise DataError(f"{name} has no split {split!r}; it has {', '.join(found)}")
+    chosen = [split] if split is not None else [s for s in found if s in ("train", "test")] or list(found)
+    return Source(
+        name,
+        {s: [Row(f"{name}[{s}]:{i}", dict(r)) for i, r in zip(_upto(limit), found[s], strict=False)] for s in chosen},
+    )
+
+
+def _upto(limit: int | None) -> Iterator[int]:
+    i = 0
+    while limit is None or i < limit:
+        yield i
+        i += 1
+
+
+def _gym(name: str, split: str | None, limit: int | None) -> Source:
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # importing it prints
+            import reasoning_gym
+            from reasoning_gym.factory import DATASETS
+    except ImportError:
+        raise MissingDependencyError(
+            "the package reasoning-gym is not installed", hint="pip install 'rewardkit-rl[reasoning-gym]'"
+        ) from None
+    if name not in DATASETS:
+        hint = did_you_mean(name, DATASETS) or f"such as {', '.join(sorted(DATASETS)[:6])}"
+        raise DataError(f"reasoning-gym has no data set {name!r}", hint=hint)
+    if split not in (None, "train", "test"):
+        raise DataError(f"a procedural data set has the splits train and test, not {split!r}")
+    train = GYM_ROWS if limit is None else limit
+    test = max(1, train // 10)
+    try:
+        made = reasoning_gym.create_dataset(name, seed=GYM_SEED, size=train + test)
+        rows = [Row(f"{GYM}{name}:{i}", dict(made[i])) for i in range(train + test)]
+    except Exception as e:  # each of a hundred generators fails in its own way
+        raise DataError(f"reasoning-gym can't make {name}: {_first_line(e)}") from e
+    asked = {r.value["question"] for r in rows[:train] if isinstance(r.value, dict)}
+    fresh = [r for r in rows[train:] if isinstance(r.value, dict) and r.value["question"] not in asked]
+    splits = {"train": rows[:train], "test": fresh}
+    return Source(f"reasoning_gym/{name}", splits if split is None else {split: splits[split]}, _gym_problem)
+
+
+def _gym_problem(row: object) -> Problem:
+    answer = text_field(row, "answer")
+    metadata: Any = row.get("metadata") if isinstance(row, Mapping) else None
+    return Problem(text_field(row, "question"), answer, answer.strip(), {"metadata": json.dumps(metadata, default=str)})
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__

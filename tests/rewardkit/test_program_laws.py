@@ -1,0 +1,159 @@
+"""The engine against the reference evaluator, and the laws that hold for every formula and every batch."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit import Batch, Status, bounds, compile
+from rewardkit.expression import Reward, TokenReward
+from rewardkit.scores import Scores
+from tests.reference import Reference
+from tests.strategies import STATUSES, batches, formulas, plain_rewards, rewards, token_rewards
+
+
+def mask_of(batch: Batch, extra: int = 2) -> np.ndarray:
+    counts = [len(t) for t in batch.tokens or ()]
+    mask = np.zeros((len(batch), max(counts, default=0) + extra), dtype=bool)
+    for i, n in enumerate(counts):
+        mask[i, :n] = True
+    return mask
+
+
+def ends(batch: Batch):
+    """Token k ends after k + 1 characters; the last token holds the rest."""
+    return lambda i: np.arange(1, len(batch.tokens[i]) + 1)
+
+
+def assert_same(a: Scores, b: Scores) -> None:
+    np.testing.assert_allclose(a.total, b.total, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(a.status, b.status)
+
+
+@given(formulas, batches())
+def test_compiled_equals_the_reference(formula: Reward | TokenReward, batch: Batch) -> None:
+    scores = compile(formula)(batch)
+    reference = Reference(formula, batch)
+    for i in range(len(batch)):
+        expected = reference.total(i)
+        assert Status(int(scores.status[i])) is expected.status
+        if expected.value is None:
+            assert np.isnan(scores.total[i])
+        else:
+            np.testing.assert_allclose(scores.total[i], expected.value, rtol=1e-9, atol=1e-9)
+
+
+@given(token_rewards, batches())
+def test_placement_equals_the_reference(formula: TokenReward, batch: Batch) -> None:
+    scores = compile_or_skip(formula)(batch)
+    tensor = scores.token_rewards(mask_of(batch), token_ends=ends(batch))
+    reference = Reference(formula, batch)
+    for i in range(len(batch)):
+        expected = reference.total(i)
+        n = len(batch.tokens[i])
+        wanted = np.zeros(n) if expected.value is None else np.asarray(expected.tokens)
+        np.testing.assert_allclose(tensor[i, :n], wanted, rtol=1e-5, atol=1e-5)
+
+
+@given(formulas, batches())
+def test_the_tensor_sums_to_the_total_and_is_zero_outside_the_mask(formula: Reward | TokenReward, batch: Batch) -> None:
+    scores = compile(formula)(batch)
+    mask = mask_of(batch)
+    tensor = scores.token_rewards(mask, token_ends=ends(batch), fill=7.0)
+    assert tensor.dtype == np.float32
+    assert np.isfinite(tensor).all()
+    assert not tensor[~mask].any()
+    scale = max(1.0, np.abs(tensor).max(initial=0.0))
+    for i in np.flatnonzero(mask.any(axis=1)):
+        expected = 7.0 if scores.unscored[i] else scores.total[i]
+        np.testing.assert_allclose(tensor[i].sum(), expected, rtol=1e-4, atol=1e-4 * scale)
+
+
+@given(formulas, batches())
+def test_bounds_hold_on_every_batch(formula: Reward | TokenReward, batch: Batch) -> None:
+    scores = compile(formula)(batch)
+    interval = bounds(formula)
+    known = scores.total[~scores.unscored]
+    slack = 1e-9 * max(1.0, float(np.abs(known).max(initial=0.0)))
+    assert ((known >= interval.low - slack) & (known <= interval.high + slack)).all()
+    assert np.isfinite(known).all()
+    assert np.isnan(scores.total[scores.unscored]).all()
+
+
+@given(plain_rewards | token_rewards, batches())
+def test_a_batch_of_n_is_n_batches_of_one(formula: Reward | TokenReward, batch: Batch) -> None:
+    program = compile_or_skip(formula)
+    whole = program(batch)
+    for i in range(len(batch)):
+        alone = program(batch.take([i]))
+        np.testing.assert_allclose(alone.total[0], whole.total[i], rtol=1e-9, atol=1e-9)
+        assert alone.status[0] == whole.status[i]
+
+
+@given(formulas, batches(min_size=2), st.randoms(use_true_random=False))
+def test_order_of_rows_changes_nothing(formula: Reward | TokenReward, batch: Batch, random) -> None:
+    order = list(range(len(batch)))
+    random.shuffle(order)
+    program = compile(formula)
+    straight, shuffled = program(batch), program(batch.take(order))
+    # a group's mean may round differently in another order, and a comparison behind it may then tip: only plain ones
+    if "group" not in program.needs:
+        np.testing.assert_allclose(shuffled.total, straight.total[order], rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(shuffled.status, straight.status[order])
+
+
+@given(formulas, batches())
+def test_two_stages_are_one_pass(formula: Reward | TokenReward, batch: Batch) -> None:
+    program = compile(formula)
+    leaves = program.leaves(batch)
+    assert_same(program.finish(leaves, step=batch.step, groups=batch.groups), program(batch))
+
+
+@given(formulas, batches())
+def test_padding_changes_nothing(formula: Reward | TokenReward, batch: Batch) -> None:
+    scores = compile(formula)(batch)
+    short = scores.token_rewards(mask_of(batch, extra=1), token_ends=ends(batch))
+    long = scores.token_rewards(mask_of(batch, extra=9), token_ends=ends(batch))
+    np.testing.assert_array_equal(short, long[:, : short.shape[1]])
+
+
+@given(
+    plain_rewards,
+    st.sampled_from([("alpha", (-2.0, 3.0)), ("beta", (0.0, 1.0)), ("right", (0, 1)), ("judged", (0, 1))]),
+    st.sampled_from([s for s in STATUSES if s.is_policy_caused]),
+    st.sampled_from(["", "alpha=1 right=1", "beta=0.5 judged=1 right=0"]),
+    st.integers(0, 30),
+)
+def test_no_failure_of_the_policy_pays_more_than_an_answer(formula, named, status, rest, step) -> None:
+    """Wherever a term stands in a formula, failing it is worth no more than its worst value there."""
+    name, interval = named
+    rest = " ".join(part for part in rest.split() if not part.startswith(name))
+    program = compile_or_skip(formula)
+
+    def total(answer: object) -> float:
+        batch = Batch([f"{name}={answer} {rest}"], data_sources=["a"], tokens=[[0]], step=step)
+        return float(program(batch).total[0])
+
+    failed = total(status.name)
+    answered = [t for t in (total(end) for end in interval) if not np.isnan(t)]
+    if not np.isnan(failed) and answered:
+        assert failed <= min(answered) + 1e-9 * max(1.0, abs(failed))
+
+
+@given(rewards, batches())
+def test_an_unscored_row_is_never_a_number(formula: Reward, batch: Batch) -> None:
+    scores = compile(formula)(batch)
+    for i in range(len(batch)):
+        assert Status(int(scores.status[i])).is_unscored == bool(np.isnan(scores.total[i]))
+
+
+def compile_or_skip(formula: Reward | TokenReward):
+    from hypothesis import assume
+
+    from rewardkit.errors import FormulaError
+
+    try:
+        return compile(formula)
+    except FormulaError:
+        assume(False)

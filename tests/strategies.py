@@ -1,0 +1,179 @@
+"""Arbitrary well-kinded formulas and batches, for the laws of the algebra.
+
+The terms here answer in every way that a term can: they read a script in the response, ``name=value`` or
+``name:STATUS``, so that each row decides what each term says of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from rewardkit import Batch, Sample, Score, Status, clip, group_rank, group_zscore, linear, maximum, mean, minimum
+from rewardkit import observe, route, schedule, term, when
+from rewardkit.errors import FormulaError
+from rewardkit.expression import Condition, Reward, TokenReward, Verdict
+
+STATUSES = [s for s in Status if s is not Status.SCORED]
+
+
+def scripted(response: str, name: str) -> Score:
+    for part in response.split():
+        key, _, rest = part.partition("=")
+        if key == name:
+            return Score(status=Status[rest]) if rest.isupper() else Score(float(rest))
+    return Score(0.0)
+
+
+@term(bounds=(-2, 3), optional=True)
+def alpha(sample: Sample) -> Score:
+    return scripted(sample.response, "alpha")
+
+
+@term(bounds=(0, 1), optional=True)
+def beta(sample: Sample, scale: float = 1.0) -> Score:
+    found = scripted(sample.response, "beta")
+    return found if found.status else Score(min(1.0, abs(found.value)))
+
+
+@term(verdict=True, optional=True)
+def right(sample: Sample) -> Score:
+    found = scripted(sample.response, "right")
+    return found if found.status else Score(float(found.value > 0))
+
+
+@term(verdict=True, optional=True, cost="remote")
+def judged(sample: Sample, *, rubric: str = "x") -> Score:
+    found = scripted(sample.response, "judged")
+    return found if found.status else Score(float(found.value > 0))
+
+
+@term(per_token=True, bounds=(-50, 50), optional=True)
+def dense(sample: Sample) -> Any:
+    found = scripted(sample.response, "dense")
+    return found if found.status else np.full(len(sample.tokens or ()), found.value / 3)
+
+
+TERMS = {t.name: t for t in (alpha, beta, right, judged, dense)}
+NAMES = tuple(TERMS)
+
+numbers = st.floats(-4, 4, allow_nan=False, width=32) | st.sampled_from([0, 1, -1, 0.5, 2, 1e-7])
+
+
+@st.composite
+def responses(draw: st.DrawFn) -> str:
+    parts = []
+    for name in draw(st.sets(st.sampled_from(NAMES))):
+        answer = draw(st.sampled_from([s.name for s in STATUSES]) | st.sampled_from(["-1", "0", "0.5", "1", "2.25"]))
+        parts.append(f"{name}={answer}")
+    return " ".join([*parts, draw(st.sampled_from(["", ".", "end!", "x y z"]))])
+
+
+@st.composite
+def batches(draw: st.DrawFn, min_size: int = 1, max_size: int = 6) -> Batch:
+    texts = draw(st.lists(responses(), min_size=min_size, max_size=max_size))
+    n = len(texts)
+    counts = draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
+    return Batch(
+        texts,
+        data_sources=draw(st.lists(st.sampled_from(["a", "b", "c"]), min_size=n, max_size=n)),
+        groups=draw(st.lists(st.sampled_from(["g", "h"]), min_size=n, max_size=n)),
+        tokens=[list(range(c)) for c in counts],
+        step=draw(st.none() | st.integers(0, 30)),
+    )
+
+
+def _built(build: Any, *operands: Any) -> Any:
+    """A node, or its first operand where building one is refused (a name that stands inside already)."""
+    try:
+        return build(*operands)
+    except FormulaError:
+        return operands[0]
+
+
+_terms = st.builds(alpha) | st.builds(beta, numbers.map(float))
+verdict_terms = st.builds(right) | st.builds(judged, rubric=st.sampled_from(["x", "it's \"so\""]))
+_schedules = st.builds(schedule, st.dictionaries(st.integers(0, 30), numbers, min_size=1, max_size=3)) | st.builds(
+    lambda a, b, s, begin: linear(a, b, steps=s, begin=begin), numbers, numbers, st.integers(1, 20), st.integers(0, 5)
+)
+names = st.sampled_from(["one", "two", "three.b", "four-c"])
+
+
+def _extend_verdicts(inner: st.SearchStrategy[Verdict]) -> st.SearchStrategy[Any]:
+    return (
+        st.builds(lambda a, b: a & b, inner, inner)
+        | st.builds(lambda a, b: a | b, inner, inner)
+        | st.builds(lambda a: ~a, inner)
+        | st.builds(lambda a, name: _built(lambda x: x.named(name), a), inner, names)
+    )
+
+
+verdicts: st.SearchStrategy[Verdict] = st.recursive(verdict_terms, _extend_verdicts, max_leaves=3)
+
+
+def _conditions(rewards_: st.SearchStrategy[Reward]) -> st.SearchStrategy[Condition]:
+    compared = st.builds(
+        lambda a, b, op: {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[op],
+        rewards_,
+        rewards_ | numbers,
+        st.sampled_from(["<", "<=", ">", ">="]),
+    )
+    base = compared | verdicts
+    return base | st.builds(lambda a, b: a & b, base, base) | st.builds(lambda a, b: a | b, base, base) | st.builds(
+        lambda a: ~a, base
+    )
+
+
+def _extend(inner: st.SearchStrategy[Reward]) -> st.SearchStrategy[Any]:
+    either = inner | numbers
+    return st.one_of(
+        st.builds(lambda a, b: a + b, inner, either),
+        st.builds(lambda a, b: b - a, inner, either),
+        st.builds(lambda a, b: a * b, inner, either),
+        st.builds(lambda a, b: a / b, inner, numbers.filter(bool)),
+        st.builds(lambda a: -a, inner),
+        st.builds(minimum, inner, either),
+        st.builds(maximum, inner, either, either),
+        st.builds(mean, inner, either),
+        st.builds(lambda a, b, c: clip(a, min(b, c), max(b, c)), inner, numbers, numbers),
+        st.builds(when, _conditions(inner), either, either),
+        st.builds(lambda a, b: route({"a": a, "b": b}), inner, either),
+        st.builds(lambda a, b: route({"a": a}, otherwise=b), inner, either),
+        st.builds(observe, inner.filter(lambda x: x.op != "number")),
+        st.builds(lambda a, name: _built(lambda x: x.named(name), a), inner, names),
+    )
+
+
+plain_rewards: st.SearchStrategy[Reward] = st.recursive(_terms | verdicts | _schedules, _extend, max_leaves=6)
+grouped: st.SearchStrategy[Reward] = st.builds(group_zscore, plain_rewards) | st.builds(group_rank, plain_rewards)
+rewards: st.SearchStrategy[Reward] = plain_rewards | st.builds(lambda a, b: a + 0.5 * b, plain_rewards, grouped)
+_placed: st.SearchStrategy[TokenReward] = (
+    st.builds(dense) | st.builds(lambda a: a.spread(), plain_rewards) | st.builds(lambda a: a.on("="), plain_rewards)
+)
+token_rewards: st.SearchStrategy[TokenReward] = st.recursive(
+    _placed,
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: a + b, inner, inner | plain_rewards | numbers),
+        st.builds(lambda a, b: a * b, inner, plain_rewards | numbers.filter(bool)),
+        st.builds(lambda a: -a / 2, inner),
+        st.builds(when, verdicts, inner, inner | numbers),
+        st.builds(observe, inner),
+    ),
+    max_leaves=4,
+)
+
+
+def _names_unique(node: Any) -> bool:
+    """Two nodes under one name are refused by compile, which other tests show."""
+    from rewardkit.program import compile
+
+    try:
+        compile(node)
+    except FormulaError:
+        return False
+    return True
+
+
+formulas: st.SearchStrategy[Reward | TokenReward] = (rewards | token_rewards).filter(_names_unique)

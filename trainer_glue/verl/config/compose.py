@@ -1,0 +1,45 @@
+"""verl's own default config, composed by hydra from the installed package's folder, and its schema."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from trainer_glue.verl.config.findings import ConfigFindings, Finding
+from trainer_glue.verl.config.installed import Verl
+from trainer_glue.verl.config.overrides import COMMAND_LINE
+from trainer_glue.verl.config.schema import Key, build_schema
+
+
+def composed(verl: Verl, groups: tuple[str, ...] = ()) -> tuple[Any, Key]:
+    """The default config as a new OmegaConf object that takes new keys, and its schema.
+
+    Args:
+        verl: the installed verl.
+        groups: overrides that choose config groups.
+
+    Raises:
+        ConfigFindings: there is no such group.
+    """
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+
+    try:
+        content, schema = _composed(verl.folder, verl.config, groups)
+    except HydraException as e:
+        raise ConfigFindings(
+            [Finding("config-group", " ".join(groups), str(e).splitlines()[0], COMMAND_LINE)]
+        ) from None
+    return OmegaConf.create(content), schema
+
+
+@functools.lru_cache(maxsize=4)
+def _composed(package: Path, folder: Path, groups: tuple[str, ...]) -> tuple[dict[str, Any], Key]:
+    from hydra import compose, initialize_config_dir
+    from omegaconf import OmegaConf
+
+    with initialize_config_dir(config_dir=str(folder), version_base=None):
+        config = compose("ppo_trainer", overrides=list(groups))
+    content: dict[str, Any] = OmegaConf.to_container(config, resolve=False)
+    return content, build_schema(content, package)

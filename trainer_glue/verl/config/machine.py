@@ -1,0 +1,77 @@
+"""Ranks, and whether the run is for this machine's CPU: what verl needs there is put over the file's own values."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from trainer_glue.verl import cpu
+from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.wiring import put
+from trainer_glue.verl.config.written import Written
+
+PER_NODE: Final = "trainer.n_gpus_per_node"
+NODES: Final = "trainer.nnodes"
+ROLLOUT: Final = "actor_rollout_ref.rollout.name"
+
+
+def wire_machine(
+    config: Any, written: Written, *, accelerator: bool, ranks: int | None, dry_run: bool
+) -> tuple[int, bool, list[Finding]]:
+    """Set the ranks and, without an accelerator, the keys that verl's CPU path needs.
+
+    Args:
+        config: the config, changed in place.
+        written: what the user wrote; the command line wins over the CPU's keys.
+        accelerator: whether this machine has one.
+        ranks: processes that train on this machine; None for what the config says.
+        dry_run: a config for GPUs is left as one on a machine without.
+
+    Returns:
+        Ranks over all nodes, whether the run is for accelerators, and findings.
+    """
+    gpus = _gpus_wanted(config, written)
+    if not accelerator and gpus and ranks is None:
+        message = f"this config is for {gpus} GPUs, and there is no accelerator here"
+        hint = f"on this machine: {PER_NODE}=1 {NODES}=1"
+        found = [Finding("no-accelerator", PER_NODE, message, written.where(PER_NODE), hint)]
+        if dry_run:
+            return gpus, True, found
+        return gpus, False, found
+    if ranks is None and not accelerator and not written.is_set(PER_NODE):
+        ranks = 1
+    if ranks is not None:
+        put(config, PER_NODE, ranks)
+        put(config, NODES, 1)
+    total = _total(config)
+    if accelerator or total is None:
+        return total or 0, accelerator, []
+    return total, False, _wire_cpu(config, written, total)
+
+
+def _gpus_wanted(config: Any, written: Written) -> int:
+    """How many GPUs a file was written for: an engine that needs one and several ranks. 0 when the CPU will do."""
+    if written.on_command_line(PER_NODE) or not (written.is_set(ROLLOUT) and written.is_set(PER_NODE)):
+        return 0
+    total = _total(config)
+    return total if total is not None and total > 1 and config.actor_rollout_ref.rollout.name != cpu.ROLLOUT else 0
+
+
+def _total(config: Any) -> int | None:
+    """Ranks over all nodes; None when the counts are no numbers, about which there are findings."""
+    each, nodes = config.trainer.n_gpus_per_node, config.trainer.nnodes
+    return each * nodes if isinstance(each, int) and isinstance(nodes, int) else None
+
+
+def _wire_cpu(config: Any, written: Written, ranks: int) -> list[Finding]:
+    from omegaconf import OmegaConf
+
+    findings = []
+    for key, value in cpu.overrides(ranks).items():
+        if written.on_command_line(key):
+            continue
+        before = OmegaConf.select(config, key, default=None)
+        if written.recipe is None and written.is_set(key) and before != value:
+            message = f"is {before!r}; {value!r} is used: there is no accelerator here"
+            findings.append(Finding("cpu", key, message, written.where(key), severity="warning"))
+        put(config, key, value)
+    return findings

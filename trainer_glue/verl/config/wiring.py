@@ -1,0 +1,157 @@
+"""What makes the run ours: the reward, rewardkit's seams into verl, the chat template, files that are made locally."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from rewardkit.errors import RewardKitError, did_you_mean
+from rewardkit.source import RewardSource, load_reward, reward_from_config
+from trainer_glue.verl.chat_templates import CHAT_TEMPLATES
+from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.model_folder import has_chat_template
+from trainer_glue.verl.config.written import SECTION, Written, dig
+from trainer_glue.verl.tiny import TinyAssets
+
+MODEL: Final = "actor_rollout_ref.model.path"
+TEMPLATE: Final = "actor_rollout_ref.model.custom_chat_template"
+TRAIN: Final = "data.train_files"
+VAL: Final = "data.val_files"
+OUT: Final = "trainer.default_local_dir"
+REWARD: Final = f"reward.reward_kwargs.{SECTION}"
+"""Where the reward travels in verl's config."""
+
+_MANAGER: Final[Mapping[str, str]] = {
+    "reward.reward_manager.source": "importlib",
+    "reward.reward_manager.name": "RewardManager",
+    "reward.reward_manager.module.path": "pkg://trainer_glue.verl",
+}
+_SAMPLER_PATH: Final = "trainer.v1.sampler.custom_sampler.path"
+_SAMPLER_NAME: Final = "trainer.v1.sampler.custom_sampler.name"
+_SAMPLER_REWARD: Final = f"trainer.v1.sampler.sampler_kwargs.{SECTION}"
+"""The sampler sees its own arguments only: the reward travels there too, with the tokenizer's folder."""
+_TOKENIZER: Final = "actor_rollout_ref.model.tokenizer_path"
+
+
+def put(config: Any, key: str, value: Any) -> None:
+    """Set a dotted key of an OmegaConf config, whatever was there."""
+    from omegaconf import OmegaConf
+
+    OmegaConf.update(config, key, value, merge=False, force_add=True)
+
+
+def find_reward(
+    given: RewardSource | str | None, own: Mapping[str, Any], written: Written
+) -> tuple[RewardSource | None, list[Finding]]:
+    """The reward: the caller's, else the file's `rewardkit.reward`, else that of a config that was resolved before."""
+    key, wired = f"{SECTION}.reward", dig(written.theirs, REWARD)
+    try:
+        if isinstance(given, RewardSource):
+            return given, []
+        if given is not None:
+            key = "--reward"
+            return load_reward(given), []
+        if own.get("reward") is not None:
+            return load_reward(own["reward"]), []
+        if isinstance(wired, Mapping) and "formula" in wired:
+            key = REWARD
+            node = reward_from_config(wired)
+            return RewardSource(repr(node), wired.get("source"), wired.get("name"), written.where(REWARD), node), []
+    except RewardKitError as e:
+        return None, [Finding("reward", key, e.message, written.where(key), e.hint)]
+    if written.is_set(key):
+        return None, []  # there is a finding about its type
+    hint = "give --reward \"length(0.1, cap=1.5) + ends_with('.?!')\", or set rewardkit.reward in the file"
+    return None, [Finding("no-reward", key, "is not set, and nothing else says what pays this run", "", hint)]
+
+
+def wire_reward(config: Any, reward: RewardSource, written: Written) -> list[Finding]:
+    """Put the reward and rewardkit's manager and sampler into the config."""
+    from omegaconf import OmegaConf
+
+    findings = []
+    put(config, REWARD, reward.to_config())
+    for key, value in _MANAGER.items():
+        before = OmegaConf.select(config, key)
+        if written.is_set(key) and before != value:
+            message = f"is {before!r}, and a formula pays this run through {value!r}"
+            findings.append(Finding("two-rewards", key, message, written.where(key), "leave it out"))
+        put(config, key, value)
+    mode = OmegaConf.select(config, "trainer.v1.trainer_mode")
+    sampler = "ReplayBuffer" if mode in (None, "sync") else "ReplayBufferAsync"
+    tokenizer = MODEL if OmegaConf.select(config, _TOKENIZER) is None else _TOKENIZER
+    put(config, _SAMPLER_REWARD, {**reward.to_config(), "tokenizer": f"${{{tokenizer}}}"})
+    for key, value in ((_SAMPLER_PATH, "pkg://trainer_glue.verl"), (_SAMPLER_NAME, sampler)):
+        before = OmegaConf.select(config, key)
+        if before in (None, value):
+            put(config, key, value)
+            continue
+        message = f"is {before!r}: without rewardkit's there are no per-term training metrics and no token-level rewards"
+        findings.append(Finding("sampler", key, message, written.where(key), severity="warning"))
+    key = "reward.custom_reward_function.path"
+    if OmegaConf.select(config, key) is not None:
+        message = "is set, and a formula pays this run: the function would never be called"
+        findings.append(Finding("two-rewards", key, message, written.where(key), "leave it out"))
+    return findings
+
+
+def check_seams(config: Mapping[str, Any], written: Written) -> list[Finding]:
+    """Settings of verl that rewardkit's seams can't carry."""
+    findings = []
+    for key, message in (
+        ("algorithm.filter_groups.enable", "group filtering needs arguments that verl gives to no custom sampler"),
+        ("trainer.v1.sampler.sync_refill_failed_groups", "verl gives a custom sampler no means to refill groups"),
+    ):
+        if dig(config, key) is True:
+            findings.append(Finding("sampler", key, f"is true; {message}", written.where(key), "leave it off"))
+    if dig(config, "trainer.use_v1") is False:
+        key, message = "trainer.use_v1", "is false: the old trainer has no per-term training metrics"
+        findings.append(Finding("old-trainer", key, message, written.where(key), severity="warning"))
+    return findings
+
+
+def wire_template(config: Any, own: Mapping[str, Any], written: Written) -> list[Finding]:
+    """Apply `rewardkit.chat_template` to a tokenizer that brings none of its own."""
+    name, key = own.get("chat_template"), f"{SECTION}.chat_template"
+    if name is None:
+        return []
+    if name not in CHAT_TEMPLATES:
+        hint = did_you_mean(name, CHAT_TEMPLATES) or f"one of {', '.join(CHAT_TEMPLATES)}"
+        return [Finding("unknown-template", key, f"no template is named {name!r}", written.where(key), hint)]
+    path = written.value("actor_rollout_ref.model.tokenizer_path") or written.value(MODEL)
+    folder = Path(path).expanduser() if isinstance(path, str) else None
+    if folder is not None and folder.is_dir() and has_chat_template(folder):
+        message = f"is {name!r}, and not applied: {folder} brings a template of its own, which is kept"
+        return [Finding("own-template", key, message, written.where(key), severity="warning")]
+    put(config, TEMPLATE, CHAT_TEMPLATES[name])
+    return []
+
+
+def wire_files(config: Any, own: Mapping[str, Any], written: Written) -> tuple[frozenset[str], list[Finding]]:
+    """Fill in files that the user left open; the keys of those that are to be made before the run starts."""
+    findings: list[Finding] = []
+    if written.is_set(TRAIN) and not written.is_set(VAL):
+        put(config, VAL, written.value(TRAIN))
+        if config.trainer.val_before_train or config.trainer.test_freq > 0:
+            message = "is not set: validation runs on the training rows"
+            findings.append(Finding("no-validation", VAL, message, severity="warning"))
+    assets = own.get("assets")
+    if assets is None:
+        return frozenset(), findings
+    if assets != "tiny":
+        key = f"{SECTION}.assets"
+        return frozenset(), [*findings, Finding("assets", key, f"is {assets!r}; expected tiny", written.where(key))]
+    files = TinyAssets.under(assets_folder(config))
+    made = {MODEL: files.model, TRAIN: files.train}
+    if not written.is_set(TRAIN):
+        made[VAL] = files.val
+    made = {k: v for k, v in made.items() if not written.is_set(k)}
+    for key, path in made.items():
+        put(config, key, str(path))
+    return frozenset(made), findings
+
+
+def assets_folder(config: Any) -> Path:
+    """Where locally made files go."""
+    return Path(str(config.trainer.default_local_dir)).expanduser().absolute() / "assets"
