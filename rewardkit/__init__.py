@@ -19,7 +19,7 @@ from rewardkit.version import __version__
 
 if TYPE_CHECKING:
     from rewardkit.batch import Batch, Sample, Score, Status
-    from rewardkit.intervals import Interval, bounds
+    from rewardkit.declaration import Term, term
     from rewardkit.expression import Condition, Reward, TokenReward, Verdict
     from rewardkit.functions import (
         clip,
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
         schedule,
         when,
     )
+    from rewardkit.intervals import Interval, bounds
     from rewardkit.program import Program, compile
     from rewardkit.scores import Scores
-    from rewardkit.declaration import Term, term
     from rewardkit.terms import ends_with, gsm8k, length
     from rewardkit.text import fingerprint, from_json, parse, to_json
 

@@ -125,7 +125,9 @@ def _from_batched(term: Term[Any, Any], batch: Batch, params: dict[str, Any]) ->
         return answer
     if len(answer) != len(batch):
         return _all(
-            len(batch), Status.ERROR, f"{term.name} returned {len(answer)} values for {len(batch)} rows; expected one each"
+            len(batch),
+            Status.ERROR,
+            f"{term.name} returned {len(answer)} values for {len(batch)} rows; expected one each",
         )
     if isinstance(answer, np.ndarray) and answer.ndim == 1 and answer.dtype != object:
         return Column(answer.astype(np.float64), np.zeros(len(batch), dtype=np.int8))
@@ -194,12 +196,12 @@ def _sum_tokens(column: Column, term: Term[Any, Any], batch: Batch) -> None:
     """A token-level term's value is the sum over its tokens; an array of the wrong length is an ERROR."""
     if column.tokens is None:
         column.tokens = [np.zeros(0)] * len(batch)
-    for i in np.flatnonzero(column.statuses == Status.SCORED):
+    for i in np.flatnonzero(column.statuses == Status.SCORED).tolist():
         expected = len(batch.tokens[i]) if batch.tokens is not None else None
         got = column.tokens[i]
         if got.ndim != 1 or (expected is not None and len(got) != expected):
             column.statuses[i] = Status.ERROR
-            column.reasons[int(i)] = f"{term.name} returned shape {got.shape} for a response of {expected} tokens"
+            column.reasons[i] = f"{term.name} returned shape {got.shape} for a response of {expected} tokens"
         else:
             column.values[i] = float(got.sum())
 
@@ -211,12 +213,12 @@ def _enforce(column: Column, node: Expression, term: Term[Any, Any]) -> None:
     with np.errstate(invalid="ignore"):
         inside = (column.values >= bounds.low - slack) & (column.values <= bounds.high + slack)
     inside &= np.isfinite(column.values)
-    for i in np.flatnonzero(scored & ~inside):
+    for i in np.flatnonzero(scored & ~inside).tolist():
         column.statuses[i] = Status.ERROR
-        column.reasons[int(i)] = f"{term.name} gave {column.values[i]!r}, outside its declared bounds {bounds}"
+        column.reasons[i] = f"{term.name} gave {column.values[i]!r}, outside its declared bounds {bounds}"
     if not term.may_be_inapplicable:
-        for i in np.flatnonzero(column.statuses == Status.NOT_APPLICABLE):
+        for i in np.flatnonzero(column.statuses == Status.NOT_APPLICABLE).tolist():
             column.statuses[i] = Status.ERROR
-            column.reasons[int(i)] = f"{term.name} gave no value (None); declare @term(optional=True) if it may"
+            column.reasons[i] = f"{term.name} gave no value (None); declare @term(optional=True) if it may"
     np.clip(column.values, bounds.low, bounds.high, out=column.values)
     column.values[column.statuses != Status.SCORED] = np.nan

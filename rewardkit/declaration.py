@@ -21,12 +21,24 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Concatenate, Final, Generic, Literal, ParamSpec, TypeVar, get_type_hints, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    Generic,
+    Literal,
+    NoReturn,
+    ParamSpec,
+    TypeVar,
+    get_type_hints,
+    overload,
+)
 
 from rewardkit.batch import Batch, Sample, Score
-from rewardkit.intervals import UNIT, Interval
-from rewardkit.errors import ParameterError, did_you_mean
+from rewardkit.errors import KindError, ParameterError, did_you_mean
 from rewardkit.expression import Expression, Reward, TokenReward, Verdict
+from rewardkit.intervals import UNIT, Interval
 
 P = ParamSpec("P")
 K = TypeVar("K", Reward, Verdict, TokenReward)
@@ -79,7 +91,7 @@ class Term(Generic[P, K]):
     ) -> None:
         self.function = function
         self.name = function.__name__
-        self.kind = kind
+        self.kind: type[K] = kind
         self.cost = Cost(cost)
         self.batched = batched
         self.optional = optional
@@ -129,7 +141,9 @@ class Term(Generic[P, K]):
         if missing:
             raise ParameterError(f"{self.name} lacks its parameter {missing[0]!r}", hint=f"{self.name}{self.signature}")
         values = self._validated(given)
-        return self.kind("term", (), tuple((name, _frozen(self.name, name, values[name])) for name in known), self)
+        build: Any = self.kind
+        node: K = build("term", (), tuple((name, _frozen(self.name, name, values[name])) for name in known), self)
+        return node
 
     def __repr__(self) -> str:
         return f"<term {self.name}{self.signature} -> {self.kind.__name__}>"
@@ -146,6 +160,16 @@ class Term(Generic[P, K]):
 
             return builtin_term, (self.name,)
         return self.__qualname__  # a module-level name of the user's module, as for any function
+
+    if not TYPE_CHECKING:
+
+        def _not_called(self, other: object = None) -> NoReturn:
+            raise KindError(
+                f"the term {self.name!r} itself in a formula; expected a node", hint=f"call it: {self.name}(...)"
+            )
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _not_called
+        __neg__ = __invert__ = __and__ = __rand__ = __or__ = __ror__ = __lt__ = __le__ = __gt__ = __ge__ = _not_called
 
     @property
     def signature(self) -> str:
@@ -284,7 +308,7 @@ class _Decorator(Generic[K]):
     """What ``@term(...)`` returns: turns a function into a Term of the right kind."""
 
     def __init__(self, kind: type[K], options: dict[str, Any]) -> None:
-        self._kind = kind
+        self._kind: type[K] = kind
         self._options = options
 
     def __call__(self, function: Callable[Concatenate[Any, P], Any]) -> Term[P, K]:

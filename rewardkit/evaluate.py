@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rewardkit.batch import Batch, Floats, Mask, Status, Statuses
-from rewardkit.intervals import payers
 from rewardkit.column import NOT_RUN, Column
 from rewardkit.errors import CompileError
 from rewardkit.expression import Expression, TokenReward
+from rewardkit.intervals import payers
 from rewardkit.placement import Piece
 from rewardkit.polarity import Polarity
 
+_GONE: Final = (int(Status.NOT_APPLICABLE), NOT_RUN)
 _POLICY: Final = (Status.NO_ANSWER, Status.AMBIGUOUS, Status.LIMIT, Status.TIMEOUT)
 _GROUP_EPSILON: Final = 1e-6
 """What GRPO adds to a group's standard deviation (verl, core_algos.py: compute_grpo_outcome_advantage)."""
@@ -84,7 +85,7 @@ def schedule_value(points: Sequence[tuple[int, float]], shape: str, step: int) -
 # ---------------------------------------------------------------------------------------------------- statuses
 
 
-def _is(status: Statuses, which: Sequence[Status]) -> Mask:
+def _is(status: Statuses, which: Sequence[int]) -> Mask:
     found: Mask = np.isin(status, which)
     return found
 
@@ -99,7 +100,7 @@ def _shared_policy(node: Expression, operands: Sequence[Values], status: Statuse
     if not counted:
         return status
     out = status.copy()
-    applies = [~_is(v.status, (Status.NOT_APPLICABLE, NOT_RUN)) for v in counted]  # type: ignore[list-item]
+    applies = [~_is(v.status, (Status.NOT_APPLICABLE, NOT_RUN)) for v in counted]
     fails = [_is(v.status, _POLICY) for v in counted]
     everyone = np.logical_and.reduce([f | ~a for f, a in zip(fails, applies, strict=True)])
     anyone = np.logical_or.reduce(fails)
@@ -123,7 +124,7 @@ def _strict(node: Expression, operands: Sequence[Values], value: Floats) -> Valu
     status = np.zeros(len(value), dtype=np.int8)
     status = _shared_policy(node, operands, status)
     for v in operands:
-        status[_is(v.status, (Status.NOT_APPLICABLE, NOT_RUN))] = Status.NOT_APPLICABLE  # type: ignore[list-item]
+        status[_is(v.status, (Status.NOT_APPLICABLE, NOT_RUN))] = Status.NOT_APPLICABLE
     status = _faults(operands, status)
     return _closed(value, status, operands)
 
@@ -134,11 +135,7 @@ def _folding(node: Expression, operands: Sequence[Values], value: Floats) -> Val
     status = np.zeros(len(value), dtype=np.int8)
     status = _shared_policy(node, operands, status)
     out = np.logical_and.reduce(
-        [
-            _is(v.status, (Status.NOT_APPLICABLE, NOT_RUN))  # type: ignore[list-item]
-            for a, v in zip(node.args, operands, strict=True)
-            if a in deciding
-        ]
+        [_is(v.status, _GONE) for a, v in zip(node.args, operands, strict=True) if a in deciding]
     )
     status[out] = Status.NOT_APPLICABLE
     status = _faults(operands, status)

@@ -1,7 +1,7 @@
 """The algebra: nodes and the operators that build them. Evaluation, bounds and text live elsewhere.
 
-A node is a frozen, hashable, structurally equal value: an operation's name, its operands and its parameters. Its kind is
-its Python class, so that mypy and pyright see the same rules that are checked here:
+A node is a frozen, hashable, structurally equal value: an operation's name, its operands and its parameters. Its kind
+is its Python class, so that mypy and pyright see the same rules that are checked here:
 
 =============  ===============================  =====================================================
 kind           what it is, for each response    made by
@@ -13,7 +13,7 @@ kind           what it is, for each response    made by
 =============  ===============================  =====================================================
 
 Only linear operations keep a TokenReward a TokenReward; others need ``.total()`` first. ``==`` compares nodes and is
-never a Condition. A node has no truth value: ``and``, ``or``, ``if`` and ``0 < x < 1`` raise, naming the right spelling.
+never a Condition. A node has no truth value: ``and``, ``or``, ``if`` and ``0 < x < 1`` raise, and name the spelling.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Expression:
     op: str
     args: tuple[Expression, ...] = ()
     params: tuple[tuple[str, Hashable], ...] = ()
-    term: Term | None = None
+    term: Term[Any, Any] | None = None
     depth: int = field(init=False)
     size: int = field(init=False)
     _hash: int = field(init=False)
@@ -102,15 +102,17 @@ class Expression:
             hint="write `a & b`, `a | b`, `~a`, `when(condition, then, otherwise)`, `(0 < x) & (x < 1)`",
         )
 
-    def __getattr__(self, name: str) -> NoReturn:
-        if not name.startswith("_") and name in _PLACEMENTS:
-            raise KindError(
-                f"`.{name}(...)` on a {type(self).__name__}; expected a {_PLACEMENTS[name]}: {self!r}",
-                hint="make a number of a condition with when(condition, 1, 0)"
-                if isinstance(self, Condition)
-                else "a TokenReward becomes one number with .total()",
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    if not TYPE_CHECKING:  # type checkers know what each kind has
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if not name.startswith("_") and name in _PLACEMENTS:
+                raise KindError(
+                    f"`.{name}(...)` on a {type(self).__name__}; expected a {_PLACEMENTS[name]}: {self!r}",
+                    hint="make a number of a condition with when(condition, 1, 0)"
+                    if isinstance(self, Condition)
+                    else "a TokenReward becomes one number with .total()",
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def param(self, name: str) -> Any:
         """The value of one of this node's parameters.
@@ -180,8 +182,10 @@ class Reward(Expression):
             return number(self.param("value") / divisor)
         return Reward("div", (self, number(divisor)))
 
-    def __rtruediv__(self, other: object) -> NoReturn:
-        _divisor(self)
+    if not TYPE_CHECKING:
+
+        def __rtruediv__(self, other: object) -> NoReturn:
+            _divisor(self)
 
     def __neg__(self) -> Reward:
         return number(-self.param("value")) if self.op == "number" else Reward("neg", (self,))
@@ -231,10 +235,12 @@ class Condition(Expression):
     __slots__ = ()
 
     def __and__(self, other: Condition) -> Condition:
-        return _logic("and", self, other)
+        joined: Condition = _logic("and", self, other)
+        return joined
 
     def __or__(self, other: Condition) -> Condition:
-        return _logic("or", self, other)
+        joined: Condition = _logic("or", self, other)
+        return joined
 
     def __invert__(self) -> Condition:
         return Condition("not", (self,))
@@ -262,14 +268,16 @@ class Verdict(Reward, Condition):
     @overload
     def __and__(self, other: Condition) -> Condition: ...
     def __and__(self, other: Condition) -> Condition:
-        return _logic("and", self, other)
+        joined: Condition = _logic("and", self, other)
+        return joined
 
     @overload
     def __or__(self, other: Verdict) -> Verdict: ...
     @overload
     def __or__(self, other: Condition) -> Condition: ...
     def __or__(self, other: Condition) -> Condition:
-        return _logic("or", self, other)
+        joined: Condition = _logic("or", self, other)
+        return joined
 
     def __invert__(self) -> Verdict:
         return Verdict("not", (self,))
@@ -305,9 +313,6 @@ class TokenReward(Expression):
     def __truediv__(self, other: float) -> TokenReward:
         return TokenReward("div", (self, number(_divisor(other))))
 
-    def __rtruediv__(self, other: object) -> NoReturn:
-        _divisor(self)
-
     def __neg__(self) -> TokenReward:
         return TokenReward("neg", (self,))
 
@@ -315,6 +320,9 @@ class TokenReward(Expression):
         return self
 
     if not TYPE_CHECKING:
+
+        def __rtruediv__(self, other: object) -> NoReturn:
+            _divisor(self)
 
         def _compare_tokens(self, other: object) -> NoReturn:
             as_reward(self, "a comparison")
@@ -480,7 +488,9 @@ def _checked_name(node: Expression, name: object) -> str:
             f"named({name!r}); expected a letter or _ followed by at most 63 letters, digits, '_', '.' or '-'"
         )
     if name in RESERVED_NAMES:
-        raise ParameterError(f"named({name!r}): verl's or rewardkit's own metrics bear that name", hint="choose another")
+        raise ParameterError(
+            f"named({name!r}): verl's or rewardkit's own metrics bear that name", hint="choose another"
+        )
     if any(n.op == "named" and n.param("name") == name for n in node.walk()):
         raise ParameterError(f"named({name!r}): that name stands inside the same node already: {node!r}")
     return name

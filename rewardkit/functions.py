@@ -164,6 +164,8 @@ def _fold(op: str, rewards: tuple[object, ...]) -> Reward:
     if not rewards:
         raise ParameterError(f"{op}() of nothing", hint=f"give at least one reward: {op}(a, b)")
     if len(rewards) == 1 and isinstance(rewards[0], list | tuple):
-        raise KindError(f"{op} got one {type(rewards[0]).__name__}; expected rewards", hint=f"unpack it: {op}(*rewards)")
+        raise KindError(
+            f"{op} got one {type(rewards[0]).__name__}; expected rewards", hint=f"unpack it: {op}(*rewards)"
+        )
     args: tuple[Expression, ...] = tuple(as_reward(r, op) for r in rewards)
     return Reward(op, args)

@@ -65,12 +65,12 @@ def place(
         elif piece.place == "end":
             out[rows, last[rows]] += piece.amount[rows]
         else:
-            for row in rows:
+            for row in rows.tolist():
                 positions = np.flatnonzero(mask[row])
                 if piece.place == "dense":
-                    _put_dense(out[row], positions, piece, int(row))
+                    _put_dense(out[row], positions, piece, row)
                 else:
-                    hits = _matches(piece.pattern, texts[row], int(row), len(positions), token_ends)
+                    hits = _matches(piece.pattern, texts[row], row, len(positions), token_ends)
                     np.add.at(out[row], positions[hits], piece.amount[row] / len(hits))
     return out.astype(np.float32)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntFlag
 
-from rewardkit.intervals import Interval, all_bounds
 from rewardkit.expression import Expression
+from rewardkit.intervals import Interval, all_bounds
 
 
 class Polarity(IntFlag):
@@ -34,7 +34,7 @@ class Polarity(IntFlag):
 def polarities(root: Expression) -> dict[Expression, Polarity]:
     """The polarity of every node of a formula; over all the places where a shared node stands."""
     intervals = all_bounds(root)
-    found: dict[Expression, Polarity] = {node: Polarity.NONE for node in root.walk()}
+    found: dict[Expression, Polarity] = dict.fromkeys(root.walk(), Polarity.NONE)
     found[root] = Polarity.RISES
     for node in reversed(list(root.walk())):  # parents before operands
         for i, operand in enumerate(node.args):

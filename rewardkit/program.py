@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rewardkit.batch import Batch, Floats, Mask, Status
-from rewardkit.intervals import Interval, all_bounds
 from rewardkit.column import NOT_RUN, Column, run_term
+from rewardkit.declaration import Cost, Need
 from rewardkit.errors import FormulaError, KindError
 from rewardkit.evaluate import Context, Values, evaluate, route_choice
 from rewardkit.expression import Condition, Expression, Reward, TokenReward, as_reward
+from rewardkit.intervals import Interval, all_bounds
 from rewardkit.polarity import Polarity, polarities
 from rewardkit.scores import Scores
-from rewardkit.declaration import Cost, Need
 
 _ORDER: Final = {Cost.CHEAP: 0, Cost.CPU: 1, Cost.WORKER: 2, Cost.REMOTE: 3}
 _DEAR: Final = (Cost.WORKER, Cost.REMOTE)
@@ -96,9 +96,7 @@ class Program:
         run.demand(self.reward, np.ones(len(batch), dtype=np.bool_))
         return Leaves(batch, run.columns)
 
-    def finish(
-        self, leaves: Leaves, *, step: int | None = None, groups: Sequence[Hashable] | None = None
-    ) -> Scores:
+    def finish(self, leaves: Leaves, *, step: int | None = None, groups: Sequence[Hashable] | None = None) -> Scores:
         """Stage two: the arithmetic over what stage one found.
 
         Args:
@@ -143,7 +141,7 @@ class Program:
         return Values(value, status, root.floored, pieces)
 
 
-def compile(reward: Reward | TokenReward | float | str) -> Program:
+def compile(reward: Reward | TokenReward | float | str) -> Program:  # noqa: A001
     """Work out once what every batch needs.
 
     Args:

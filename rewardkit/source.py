@@ -20,9 +20,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from rewardkit.declaration import Need
 from rewardkit.errors import ConfigError, FormulaError, did_you_mean
 from rewardkit.expression import Expression, Reward, TokenReward
-from rewardkit.declaration import Need
 from rewardkit.text import fingerprint, parse
 
 DEFAULT_NAME: Final = "reward"
@@ -144,7 +144,8 @@ def _unclear(text: str, error: FormulaError | None = None) -> ConfigError:
     return ConfigError(
         f"--reward {text!r} is not clear. As a formula: {as_formula}. As a file: {as_file}. "
         f"As a name: none of {', '.join(names)}",
-        hint=did_you_mean(text, names) or "write a formula such as \"length(0.1) + ends_with('.?!')\", or FILE.py[:name]",
+        hint=did_you_mean(text, names)
+        or "write a formula such as \"length(0.1) + ends_with('.?!')\", or FILE.py[:name]",
     )
 
 
@@ -173,7 +174,11 @@ def _reward_in(module: ModuleType, name: str, where: str) -> Reward | TokenRewar
         message = f"{where}: {name!r} is a {type(value).__name__}; expected a reward"
         if isinstance(value, Expression):
             message += ", and when(condition, 1, 0) makes one of a condition"
-    hint = f"it sets {', '.join(rewards)}: choose one by FILE.py:{rewards[0]}" if rewards else f"write `{name} = ...` in it"
+    hint = (
+        f"it sets {', '.join(rewards)}: choose one by FILE.py:{rewards[0]}"
+        if rewards
+        else f"write `{name} = ...` in it"
+    )
     raise ConfigError(message, hint=hint)
 
 

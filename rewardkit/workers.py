@@ -332,3 +332,24 @@ def serve(memory_bytes: int, preload: str = "") -> None:
             answer = [False, traceback.format_exc(limit=8)]
         signal.setitimer(signal.ITIMER_PROF, 0)
         answers.write(json.dumps(answer).encode() + b"\n")
+
+
+def probe(action: str, argument: Any) -> Any:
+    """Something for a worker to do that shows how it ends: for tests of a pool and for ``rewardkit doctor``."""
+    if action == "raise":
+        raise ValueError(argument)
+    if action == "sleep":
+        time.sleep(argument)
+    elif action == "spin":
+        end = time.process_time() + argument
+        while time.process_time() < end:
+            pass
+    elif action == "power":
+        return len(str(3**argument))
+    elif action == "exit":
+        os._exit(3)
+    elif action == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif action == "memory":
+        return len(bytearray(8 << 30))
+    return argument

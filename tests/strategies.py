@@ -11,8 +11,24 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from rewardkit import Batch, Sample, Score, Status, clip, group_rank, group_zscore, linear, maximum, mean, minimum
-from rewardkit import observe, route, schedule, term, when
+from rewardkit import (
+    Batch,
+    Sample,
+    Score,
+    Status,
+    clip,
+    group_rank,
+    group_zscore,
+    linear,
+    maximum,
+    mean,
+    minimum,
+    observe,
+    route,
+    schedule,
+    term,
+    when,
+)
 from rewardkit.errors import FormulaError
 from rewardkit.expression import Condition, Reward, TokenReward, Verdict
 
@@ -94,7 +110,7 @@ def _built(build: Any, *operands: Any) -> Any:
 
 
 _terms = st.builds(alpha) | st.builds(beta, numbers.map(float))
-verdict_terms = st.builds(right) | st.builds(judged, rubric=st.sampled_from(["x", "it's \"so\""]))
+verdict_terms = st.builds(right) | st.builds(judged, rubric=st.sampled_from(["x", 'it\'s "so"']))
 _schedules = st.builds(schedule, st.dictionaries(st.integers(0, 30), numbers, min_size=1, max_size=3)) | st.builds(
     lambda a, b, s, begin: linear(a, b, steps=s, begin=begin), numbers, numbers, st.integers(1, 20), st.integers(0, 5)
 )
@@ -121,8 +137,11 @@ def _conditions(rewards_: st.SearchStrategy[Reward]) -> st.SearchStrategy[Condit
         st.sampled_from(["<", "<=", ">", ">="]),
     )
     base = compared | verdicts
-    return base | st.builds(lambda a, b: a & b, base, base) | st.builds(lambda a, b: a | b, base, base) | st.builds(
-        lambda a: ~a, base
+    return (
+        base
+        | st.builds(lambda a, b: a & b, base, base)
+        | st.builds(lambda a, b: a | b, base, base)
+        | st.builds(lambda a: ~a, base)
     )
 
 

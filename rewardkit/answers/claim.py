@@ -55,8 +55,9 @@ _DENIALS: Final = (
 )
 
 _LEAD: Final = re.compile(
-    r"""(?: [\s*_`"'($\{\[:=≈~|&] | \\[(\[$,;:!\ ]
-        | \\(?:text|textbf|textit|mathbf|mathrm|mathit|bf|bm|boldsymbol|displaystyle|boxed|fbox|left|right|q?quad|approx|sim)(?![A-Za-z])
+    r"""(?: [\s*_`"'($\{\[:=≈~&] | \\[(\[$,;:!\ ]
+        | \\(?:text|textbf|textit|mathbf|mathrm|mathit|bf|bm|boldsymbol|displaystyle|boxed|fbox|left|right|q?quad
+            |approx|sim)(?![A-Za-z])
         | (?:just|simply|exactly|approximately|about|roughly|now|only|therefore|thus|indeed|actually|clearly|definitely
             |a\ total\ of|equal\ to|equals|maybe|perhaps|possibly|either|probably|likely)\b
         )*+""",

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from rewardkit.answers.compare import gold_number, gold_numbers
 from rewardkit.answers.extract import Answer, extract
 from rewardkit.answers.grade import FAILED, Grade, bad_gold
+from rewardkit.answers.number import Number
 from rewardkit.answers.presets import PRESETS
 from rewardkit.batch import Status
 from rewardkit.errors import ParameterError, did_you_mean
@@ -23,8 +24,8 @@ def grade_gsm8k(response: str, gold: object, *, mode: str = "flexible", prompt: 
         response: what the model wrote.
         gold: a number, its text, a GSM8K solution (``... #### 72``), or a list of these of which any is right.
         mode: ``flexible`` (default): the last marked answer (``####``, ``\boxed{}``, ``<answer>``, "the answer is"),
-            else the last number that the response asserts; ``strict``: only the number after the last ``####``; or another
-            library's convention by name, bug for bug: ``verl-strict``, ``verl-flexible``, ``lm-eval-strict``,
+            else the last number that the response asserts; ``strict``: only the number after the last ``####``; or
+            another library's convention by name, bug for bug: ``verl-strict``, ``verl-flexible``, ``lm-eval-strict``,
             ``lm-eval-flexible``.
         prompt: the question, where it is at hand; what is copied from it is no answer.
 
@@ -46,7 +47,7 @@ def grade_gsm8k(response: str, gold: object, *, mode: str = "flexible", prompt: 
         value = gold_number(gold)
         if value is None:
             return bad_gold(gold)
-        golds = (value,)
+        golds: tuple[Number, ...] = (value,)
     else:
         golds = gold_numbers(gold)
         if not golds:

@@ -99,11 +99,12 @@ def _hashes(text: str, at: int, stop: int, marks: list[Mark]) -> None:
         start = at + 4
         if text.startswith("#", start):
             start = _HASH_RUN.match(text, start, stop).end()  # type: ignore[union-attr]
-        end = text.find("\n", start, stop)
+        following = text.find("####", start, stop)
+        end = text.find("\n", start, stop if following < 0 else following)
         if end < 0:
-            end = stop
+            end = stop if following < 0 else following
         _add(marks, Mark("####", at, start, min(end, start + MAX_CLAIM)))
-        at = text.find("####", start, stop)
+        at = following
 
 
 _BRACE: Final = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -133,8 +134,7 @@ def _boxes(text: str, word: str, at: int, stop: int, marks: list[Mark]) -> None:
 
 
 def closing_brace(text: str, opening: int, stop: int) -> tuple[int, int]:
-    """The place of the brace that closes the one at ``opening`` (-1: none before ``stop``), and the braces looked
-    at."""
+    """The place of the brace that closes the one at ``opening``, or -1; and how many braces were looked at."""
     depth = used = 0
     for found in _BRACE.finditer(text, opening, stop):
         used += 1
@@ -162,7 +162,8 @@ def _tags(text: str, at: int, stop: int, marks: list[Mark]) -> None:
 _LABEL: Final = re.compile(
     r"""(?:nswers?|NSWERS?|答案)
         (?: [\s*_"')\]}]{0,8}+ (?::|=|：|是|为|應?该?为)
-          | [^\n.?!\d:=#]{0,48}? (?: \b(?:is|are|was|were|be|equals|becomes)\b | (?=\b(?:is|was)(?:n't|n’t)|\bcan(?:no|'|’)t\b) )
+          | [^\n.?!\d:=#]{0,48}? (?: \b(?:is|are|was|were|be|equals|becomes)\b
+                                 | (?=\b(?:is|was)(?:n't|n’t)|\bcan(?:no|'|’)t\b) )
           | [\s*_]{0,8}\n
         )
         (?:[\s*_]{0,8}+:)?""",

@@ -30,6 +30,7 @@ _MATH: Final = re.compile(  # no formula holds the start of another: the search 
 )
 _PLAIN_WORD: Final = re.compile(
     r"\\(?:begin|end|text|mathrm|mbox|textbf|operatorname)\s*\{[^{}]*\}|\\[a-zA-Z]+|([^\W\d_]{3,})"
+    r"|(?<![^\W_])([Ii]s|[Ii]t|[Ss]o|of|[Tt]o|[Ww]e|[Aa]s|be|[Ii]f|by|[Aa]n|on|[Nn]o|do|[Hh]e)(?![^\W_])"
 )
 _BOUNDARY: Final = re.compile(r"[.!?](?=\s|\Z)|\n\s*\n")
 _PERCENT: Final = re.compile(r"\s*(?:\\?%|(?:percent|percentage|pct)\b)", re.IGNORECASE)
@@ -41,9 +42,11 @@ _MAX_STEPS: Final = 12
 def extract_math(response: str, *, mode: Mode = "flexible") -> Answer | Status:
     r"""The formula, number or words that a response asserts as its answer.
 
-    Args: response: what the model wrote. mode: ``strict`` takes the last ``\boxed{}`` (or boxes joined into a list)
-    and nothing else; ``flexible`` takes the last marker of any kind and, where there is none, the last formula or
-    number of the last sentence with one.
+    Args:
+        response: what the model wrote.
+        mode: ``strict`` takes the last ``\boxed{}`` (or boxes joined into a list) and nothing else; ``flexible`` takes
+            the last marker of any kind and, where there is none, the last formula or number of the last sentence with
+            one.
 
     >>> extract_math(r"so $x = \boxed{\frac{1}{2}}$ at last").text
     '\\frac{1}{2}'
@@ -132,10 +135,11 @@ def _boxed(text: str, boxes: list[Mark]) -> Answer | Status:
 
 def has_words(text: str) -> bool:
     """True when plain words stand in a text: it is prose, not a formula."""
-    return any(
-        m[1] is not None and m[1] not in FUNCTIONS and m[1].lower() not in _FORMULA_WORDS
-        for m in _PLAIN_WORD.finditer(text)
-    )
+    for match in _PLAIN_WORD.finditer(text):
+        word = match[1] or match[2]
+        if word is not None and word not in FUNCTIONS and word.lower() not in _FORMULA_WORDS:
+            return True
+    return False
 
 
 _FORMULA_WORDS: Final = frozenset(["and", "infty", "infinity", "mod"])

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
+from rewardkit.answers.compare import Comparison
 from rewardkit.answers.extract import Answer, Mode
 from rewardkit.answers.grade import FAILED, Grade, bad_gold
 from rewardkit.answers.latex.exact import exact
@@ -70,11 +71,15 @@ def grade_math(
 ) -> Grade:
     r"""Grade a response whose gold is a formula, number or words, in LaTeX or plain.
 
-    Args: response: what the model wrote. gold: the answer (``\frac{1}{2}``), a solution that marks it (``\boxed{}``,
-    ``####``), or a list of these of which any is right. mode: ``flexible`` or ``strict``, see
-    :func:`~rewardkit.answers.math_extract.extract_math`. rules: the contested rules. cpu_seconds: a worker's CPU time
-    for one question to sympy; an answer that uses it up is TIMEOUT (scored 0), a gold that does is BAD_GOLD. pool:
-    the workers; None: this process's shared pool.
+    Args:
+        response: what the model wrote.
+        gold: the answer (``\frac{1}{2}``), a solution that marks it (``\boxed{}``, ``####``), or a list of these of
+            which any is right.
+        mode: ``flexible`` or ``strict``, see :func:`~rewardkit.answers.math_extract.extract_math`.
+        rules: the contested rules.
+        cpu_seconds: a worker's CPU time for one question to sympy; an answer that uses it up is TIMEOUT (scored 0), a
+            gold that does is BAD_GOLD.
+        pool: the workers; None: this process's shared pool.
 
     >>> grade_math(r"\boxed{\frac{36}{2}}", "18").value
     1.0
@@ -121,6 +126,34 @@ def grade_math_many(
             _ask(list(asked), known, rules, cpu_seconds, budget_seconds, pool or shared_pool())
         waiting = still
     return [g for g in grades if g is not None]
+
+
+def compare_math(
+    gold: str,
+    answer: str,
+    *,
+    rules: MathRules = _DEFAULT_RULES,
+    cpu_seconds: float = CPU_SECONDS,
+    pool: Pool | None = None,
+) -> Comparison:
+    r"""Compare two short answers as mathematics, without extraction.
+
+    A pair over a static limit, or one that no worker could decide, is unequal; the rung says ``limit`` or
+    ``undecided``.
+
+    >>> compare_math(r"\frac{\sqrt{3}}{3}", r"1/\sqrt{3}")
+    Comparison(equal=True, rung='identity')
+    """
+    known: dict[_Asked, bool | Result] = {}
+    while True:
+        try:
+            return Comparison(*_compare(gold, answer, rules, known))
+        except _Open as question:
+            _ask([question.asked], known, rules, cpu_seconds, None, pool or shared_pool())
+        except (OverLimit, _BadGold):
+            return Comparison(False, "limit")
+        except _Failed:
+            return Comparison(False, "undecided")
 
 
 def _ask(

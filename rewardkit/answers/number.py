@@ -89,7 +89,8 @@ NUMBER: Final = re.compile(
         (?P<integer>(?>{_INTEGER})) (?>\.(?P<fraction>\d++))? (?>[eE](?P<exponent>[-+]?\d{{1,6}})(?!\d))?
         (?! [ ]?/[ ]?\d | [ ]?(?:and[ ])?\d++[ ]?/[ ]?\d | [ ]?[{_VULGARS}] | [ ]?\\[dtc]?frac )
       | (?: (?P<whole>\d++)[ ]?(?:\\[ ])? )? {_FRAC}(?P<ftop>-?\d++)\s*\}}\s*\{{\s*(?P<fbottom>\d++)\s*\}}
-      | (?: (?P<mixed>\d++)(?:[ ]+|[ ]?and[ ]) )? (?P<top>(?>{_INTEGER}))[ ]?/[ ]?(?P<bottom>(?>{_INTEGER})) (?![ ]?/[ ]?\d|\.\d)
+      | (?: (?P<mixed>\d++)(?:[ ]+|[ ]?and[ ]) )?
+            (?P<top>(?>{_INTEGER}))[ ]?/[ ]?(?P<bottom>(?>{_INTEGER})) (?![ ]?/[ ]?\d|\.\d)
       | (?P<units>\d++)?[ ]?(?P<vulgar>[{_VULGARS}])
       | \.(?P<bare>\d++) (?>[eE](?P<bare_exponent>[-+]?\d{{1,6}})(?!\d))?
       | (?P<head>\d++)

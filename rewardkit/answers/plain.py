@@ -50,7 +50,8 @@ def grade_numeric(
         return FAILED[answer]
     if answer.value is None:
         return Grade(0.0, Status.SCORED, "no-number", answer)
-    right = any(abs(answer.value - g) <= slack + share * abs(g) for g in golds)
+    value = Fraction(answer.value)
+    right = any(abs(value - g) <= slack + share * abs(Fraction(g)) for g in golds)
     return Grade(1.0 if right else 0.0, Status.SCORED, "number", answer)
 
 
@@ -192,9 +193,11 @@ def grade_exact(response: str, gold: object, *, normalize: Normalize = "whitespa
 
     The text is what stands in the last ``<answer>`` tag, or else the whole response after its reasoning.
 
-    Args: response: what the model wrote. gold: the text, or a list of texts of which any is right. normalize:
-    ``whitespace``: runs of blanks are one, ends are stripped; ``words``: also without case, punctuation and articles
-    (SQuAD's rule: Rajpurkar et al. 2016, arXiv 1606.05250); ``letters``: letters and digits only.
+    Args:
+        response: what the model wrote.
+        gold: the text, or a list of texts of which any is right.
+        normalize: ``whitespace``: runs of blanks are one, ends are stripped; ``words``: also without case, punctuation
+            and articles (SQuAD's rule: Rajpurkar et al. 2016, arXiv 1606.05250); ``letters``: letters and digits only.
 
     >>> grade_exact("<answer>The  capital is Paris.</answer>", "capital is paris", normalize="words").value
     1.0

@@ -22,6 +22,8 @@ from rewardkit.version import __version__
 
 COMMANDS: Final = {
     "train": "Train a model with verl, paid by a formula.",
+    "data": "Write data sets as the parquet that verl reads.",
+    "convert": "Write a verl checkpoint as a Hugging Face model.",
 }
 """Every subcommand and its line in the help."""
 

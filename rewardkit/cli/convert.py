@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,8 +20,10 @@ app = typer.Typer(**PLAIN)
 
 @app.command(no_args_is_help=True)
 def convert(
-    checkpoint: Path = typer.Argument(..., metavar="CKPT", help="A run, one of its steps, or an actor folder."),
-    out: Path = typer.Argument(..., metavar="OUT", help="A new or empty folder."),
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="CKPT", help="A run, one of its steps, or an actor folder.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A new or empty folder.", show_default=False)],
     step: str = typer.Option("latest", metavar="N|latest", help="Which step of a run."),
     base: str = typer.Option(
         None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -18,17 +19,20 @@ def data() -> None:
 
 @app.command()
 def gsm8k(
-    source: str = typer.Option(
-        ...,
-        "--from",
-        metavar="FILE.jsonl|HUB_ID|reasoning-gym:DATASET",
-        help="JSON lines with question and answer, a hub's data set, or a generator.",
-    ),
-    out: Path = typer.Option(..., metavar="DIR", help="Folder for train.parquet, test.parquet."),
-    split: str = typer.Option(
-        None, metavar="NAME", help="Only this split; for a file, the one it is (default: by its name).", show_default=False
-    ),
-    limit: int = typer.Option(None, min=1, metavar="N", help="At most N rows a split.", show_default=False),
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="FILE.jsonl|HUB_ID|reasoning-gym:DATASET",
+            help="JSON lines with question and answer, a hub's data set, or a generator.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for train.parquet, test.parquet.")],
+    split: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only this split; for a file, the one it is (default: by its name)."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="At most N rows a split.")] = None,
 ) -> None:
     """Problems in GSM8K form: a question, and an answer that ends in `#### NUMBER`."""
     from rewardkit.data.convert import convert

@@ -14,7 +14,7 @@ from rewardkit.declaration import term
 
 @term(verdict=True, needs=("ground_truth",), batched=True, builtin=True)
 def gsm8k(batch: Batch, *, mode: Literal["flexible", "strict"] = "flexible") -> Column:
-    """1 where the response's final answer equals the ground truth as an exact number, else 0.
+    r"""1 where the response's final answer equals the ground truth as an exact number, else 0.
 
     The ground truth is a number, or a GSM8K solution that ends in ``#### N``. Numbers are compared exactly: ``70,000``,
     ``$18``, ``18.00`` and ``1/2`` against ``0.5`` are equal; ``7,2`` is not 72. A response that asserts no answer is
@@ -23,7 +23,7 @@ def gsm8k(batch: Batch, *, mode: Literal["flexible", "strict"] = "flexible") -> 
 
     Args:
         batch: the responses and their ground truths.
-        mode: ``flexible`` takes the last marked answer (``####``, ``\\boxed{}``, "the answer is") and, without any
+        mode: ``flexible`` takes the last marked answer (``####``, ``\boxed{}``, "the answer is") and, without any
             marker, an answer that closes the text; ``strict`` takes only what follows ``####``.
     """
     golds = batch.ground_truths

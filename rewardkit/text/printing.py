@@ -66,7 +66,7 @@ def _print_method(node: Expression) -> str:
 
 
 def _print_clip(node: Expression) -> str:
-    ends = ", ".join("None" if v is None else number_text(v) for _, v in node.params)
+    ends = ", ".join("None" if v is None else number_text(v) for v in (node.param("low"), node.param("high")))
     return f"clip({_print(node.args[0], 0)}, {ends})"
 
 

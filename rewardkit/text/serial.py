@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, Final
 
+from rewardkit.declaration import Term
 from rewardkit.errors import FormulaError, KindError, ParseError, UnknownNameError, did_you_mean
 from rewardkit.expression import MAX_DEPTH, Expression, Reward, TokenReward, number
 from rewardkit.functions import (
@@ -24,7 +25,6 @@ from rewardkit.functions import (
     schedule,
     when,
 )
-from rewardkit.declaration import Term
 
 JSON_VERSION: Final = 1
 
@@ -129,7 +129,7 @@ def _schedule(args: list[Any], params: Mapping[str, Any]) -> Any:
     if params["shape"] == "linear":
         (begin, start), (last, end) = points
         return linear(start, end, steps=last - begin, begin=begin)
-    return schedule({step: value for step, value in points})
+    return schedule(dict(points))
 
 
 _BUILD: Final[Mapping[str, Callable[[list[Any], Mapping[str, Any]], Any]]] = {

@@ -181,7 +181,14 @@ def test_json_refuses_what_is_no_formula() -> None:
     later = {**good, "rewardkit": 99}
     other_version = json.loads(to_json(length(0.1)))
     other_version["formula"]["identity"][2] = "0"
-    for bad in ["", "[]", "{}", json.dumps(later), json.dumps(other_version), '{"rewardkit": 1, "formula": {"op": "x"}}']:
+    for bad in [
+        "",
+        "[]",
+        "{}",
+        json.dumps(later),
+        json.dumps(other_version),
+        '{"rewardkit": 1, "formula": {"op": "x"}}',
+    ]:
         with pytest.raises(FormulaError):
             from_json(bad)
     nested: object = {"op": "number", "params": {"value": 1}}

@@ -253,13 +253,15 @@ def _verify(
 
 
 def _mesh(files: Mapping[int, RankFile]) -> str:
+    """The mesh of most dimensions: tensor parallelism may cut some tensors only."""
     rank, file = min(files.items())
-    for piece in file.pieces.values():
-        if piece.mesh is not None:
-            shape = piece.mesh.ranks(rank).shape
-            names = piece.mesh.names or tuple(f"dim{i}" for i in range(len(shape)))
-            return " x ".join(f"{name}={size}" for name, size in zip(names, shape, strict=True))
-    return "none"
+    meshes = [piece.mesh for piece in file.pieces.values() if piece.mesh is not None]
+    if not meshes:
+        return "none"
+    mesh = max(meshes, key=lambda mesh: len(mesh.names))
+    shape = mesh.ranks(rank).shape
+    names = mesh.names or tuple(f"dim{i}" for i in range(len(shape)))
+    return " x ".join(f"{name}={size}" for name, size in zip(names, shape, strict=True))
 
 
 def _missing_replicas(layout: Layout) -> list[str]:

@@ -43,7 +43,7 @@ STATUS_KEY: Final = "{}/status"
 SECTION: Final = "rewardkit"
 
 
-class RewardManager(_Base):  # type: ignore[misc, valid-type]
+class RewardManager(_Base):  # type: ignore[misc]
     """verl's reward manager for a rewardkit formula.
 
     Args:

@@ -107,7 +107,9 @@ class _Rewarding:
             fill=fill_unscored(scores, rows.uids),
         )
         lines = [torch.from_numpy(tensor[i, :n].copy()) for i, n in enumerate(lengths)]
-        fields = TensorDict({"rm_scores": torch.nested.as_nested_tensor(lines, layout=torch.jagged)}, batch_size=len(rows))
+        fields = TensorDict(
+            {"rm_scores": torch.nested.as_nested_tensor(lines, layout=torch.jagged)}, batch_size=len(rows)
+        )
         tq.kv_batch_put(keys=rows.keys, partition_id=rows.partition, fields=fields)
 
 

@@ -1,8 +1,9 @@
-"""The tiny recipe's model and data, made locally in seconds: nothing is downloaded, and the same seed gives the same bytes.
+"""The tiny recipe's model and data, made locally in seconds: no download, and the same seed gives the same bytes.
 
-The model has the Llama architecture, a byte-level BPE tokenizer and the Llama-3 chat format. A random policy would never
-write a sentence that ends, so it gets a few seconds of supervised warm-up on short answers, most of them a few words
-without an end mark: a policy that can climb, and has not yet. torch, transformers and tokenizers are imported lazily.
+The model has the Llama architecture, a byte-level BPE tokenizer and the Llama-3 chat format. A random policy would
+never write a sentence that ends, so it gets a few seconds of supervised warm-up on short answers, most of them a few
+words without an end mark: a policy that can climb, and has not yet. torch, transformers and tokenizers are imported
+lazily.
 """
 
 from __future__ import annotations

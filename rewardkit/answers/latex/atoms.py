@@ -7,40 +7,95 @@ from typing import Final
 from rewardkit.answers.latex.tree import Tree
 
 RELATIONS: Final = {
-    "=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "!=",
-    "\\lt": "<", "\\gt": ">", "\\le": "<=", "\\leq": "<=", "\\leqslant": "<=", "\\ge": ">=", "\\geq": ">=", "\\geqslant": ">=",
-    "\\ne": "!=", "\\neq": "!=", "\\in": "in", "\\approx": "~", "\\sim": "~", "\\simeq": "~", "\\cong": "~", "\\equiv": "==",
+    "=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "!=", "\\lt": "<", "\\gt": ">",
+    "\\le": "<=", "\\leq": "<=", "\\leqslant": "<=", "\\ge": ">=", "\\geq": ">=", "\\geqslant": ">=",
+    "\\ne": "!=", "\\neq": "!=", "\\in": "in", "\\approx": "~", "\\sim": "~", "\\simeq": "~", "\\cong": "~",
+    "\\equiv": "==",
 }  # fmt: skip
 
 SEPARATORS: Final = frozenset(["and", "or", "quad", "qquad", "respectively"])
 
 CONSTANTS: Final[dict[str, Tree]] = {
-    "\\pi": ("const", "pi"), "pi": ("const", "pi"), "Pi": ("const", "pi"), "e": ("const", "e"), "i": ("const", "i"),
-    "\\infty": ("const", "oo"), "\\infinity": ("const", "oo"), "infinity": ("const", "oo"), "infty": ("const", "oo"), "oo": ("const", "oo"),
-    "\\emptyset": ("set",), "\\varnothing": ("set",), "\\mathbbR": ("sym", "RR"), "\\mathbbZ": ("sym", "ZZ"),
-    "\\mathbbN": ("sym", "NN"), "\\mathbbQ": ("sym", "QQ"), "\\mathbbC": ("sym", "CC"), "\\imath": ("const", "i"),
+    "\\pi": ("const", "pi"), "pi": ("const", "pi"), "Pi": ("const", "pi"),
+    "e": ("const", "e"), "i": ("const", "i"), "\\imath": ("const", "i"),
+    "\\infty": ("const", "oo"), "\\infinity": ("const", "oo"), "infinity": ("const", "oo"), "infty": ("const", "oo"),
+    "oo": ("const", "oo"), "\\emptyset": ("set",), "\\varnothing": ("set",),
+    "\\mathbbR": ("sym", "RR"), "\\mathbbZ": ("sym", "ZZ"), "\\mathbbN": ("sym", "NN"), "\\mathbbQ": ("sym", "QQ"),
+    "\\mathbbC": ("sym", "CC"),
 }  # fmt: skip
 
 _FUNCTIONS = [
-    "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "log", "ln", "exp", "gcd", "lcm", "max", "min", "det",
+    "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "log", "ln", "exp", "gcd", "lcm", "max", "min",
+    "det",
 ]  # fmt: skip
 FUNCTIONS: Final[dict[str, str]] = {
     **{f"\\{name}": name for name in _FUNCTIONS},
     **{name: name for name in _FUNCTIONS},
-    "\\lg": "lg", "\\arcsin": "asin", "\\arccos": "acos", "\\arctan": "atan", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
-    "asin": "asin", "acos": "acos", "atan": "atan", "sqrt": "sqrt", "abs": "abs", "floor": "floor", "ceil": "ceil",
-    "factorial": "factorial", "binomial": "binom",
+    "\\lg": "lg", "\\arcsin": "asin", "\\arccos": "acos", "\\arctan": "atan",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "asin": "asin", "acos": "acos", "atan": "atan",
+    "sqrt": "sqrt", "abs": "abs", "floor": "floor", "ceil": "ceil", "factorial": "factorial", "binomial": "binom",
 }  # fmt: skip
 
-NAMED: Final = {
-    "operators": frozenset(["\\cdot", "\\times", "\\ast", "\\div", "\\pm", "\\mp", "\\cup", "\\cap", "\\setminus", "\\backslash", "\\bmod",
-                            "\\mod", "\\%", "\\prime", "\\}"]),
-    "big": frozenset(["\\sum", "\\prod", "\\int", "\\lim", "\\iint", "\\oint"]),
-    "symbols": frozenset(
-        "\\" + name
-        for name in ["alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "zeta", "eta", "theta", "vartheta", "iota", "kappa", "lambda", "mu", "nu", "xi", "rho", "varrho", "sigma", "tau", "upsilon", "phi", "varphi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Sigma", "Upsilon", "Phi", "Psi", "Omega", "ell", "hbar", "triangle", "circ", "ldots", "dots", "cdots", "dotsc", "dotsb", "star", "aleph"]
-    ),
-}  # fmt: skip
+FRACTIONS: Final = frozenset(["\\frac", "\\dfrac", "\\tfrac", "\\cfrac"])
+OPERATORS: Final = frozenset(
+    [
+        "\\cdot", "\\times", "\\ast", "\\div", "\\pm", "\\mp", "\\cup", "\\cap", "\\setminus", "\\backslash", "\\bmod",
+        "\\mod", "\\%", "\\prime", "\\}",
+    ]
+)  # fmt: skip
+BIG: Final = frozenset(["\\sum", "\\prod", "\\int", "\\lim", "\\iint", "\\oint"])
+NAMES: Final = frozenset(
+    "\\" + name
+    for name in [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "varepsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "vartheta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+        "rho",
+        "varrho",
+        "sigma",
+        "tau",
+        "upsilon",
+        "phi",
+        "varphi",
+        "chi",
+        "psi",
+        "omega",
+        "Gamma",
+        "Delta",
+        "Theta",
+        "Lambda",
+        "Xi",
+        "Sigma",
+        "Upsilon",
+        "Phi",
+        "Psi",
+        "Omega",
+        "ell",
+        "hbar",
+        "triangle",
+        "circ",
+        "ldots",
+        "dots",
+        "cdots",
+        "dotsc",
+        "dotsb",
+        "star",
+        "aleph",
+    ]
+)
 
 
 def word(text: str) -> Tree:

@@ -27,8 +27,11 @@ def exact(tree: Tree) -> Number | None:
     if tag == "num":
         return _checked(tree[1])
     if tag == "add":
-        terms = [exact(t) for t in tree[1:]]
-        return None if None in terms else _checked(whole(sum(terms)))  # type: ignore[arg-type]
+        total: Number | None = 0
+        for term in tree[1:]:
+            value = exact(term)
+            total = None if value is None or total is None else _checked(whole(total + value))
+        return total
     if tag == "mul":
         product: Number | None = 1
         for factor in tree[1:]:
@@ -73,12 +76,12 @@ def _power(base: Number | None, exponent: Number | None) -> Number | None:
     if exponent is None:
         return None
     if base is None:
-        if abs(exponent) > _MAX_SYMBOLIC_POWER:
+        if not -_MAX_SYMBOLIC_POWER <= exponent <= _MAX_SYMBOLIC_POWER:
             raise OverLimit("exponent")
         return None
-    if base in (0, 1):
+    if base == 0 or base == 1:
         return None if base == 0 and exponent <= 0 else base
-    if abs(exponent) * max(1, _bits(base) - 1) > MAX_BITS:
+    if max(exponent, -exponent) * max(1, _bits(base) - 1) > MAX_BITS:
         if base == -1 and isinstance(exponent, int):
             return 1 if exponent % 2 == 0 else -1
         raise OverLimit("exponent")
@@ -121,7 +124,7 @@ def _function(name: str, arguments: tuple[Tree, ...]) -> Number | None:
     if name == "sqrt":
         return _power(x, Fraction(1, 2))
     if name == "abs":
-        return abs(x)
+        return -x if x < 0 else x
     if name in ("floor", "ceil"):
         return math.floor(x) if name == "floor" else math.ceil(x)
     if name == "factorial":

@@ -64,10 +64,8 @@ def text_key(text: str) -> str:
     return "".join(_DIGITS_APART.sub("\u2423", text).split())
 
 
-_UNIT_WORD: Final = r"(?:[^\W\d_]{3,}|c?m|[mk]m|k?g|mg|ft|in|hr|h|s|lb|oz|mi|ml|mL|L|pm|am|units?)"
-_UNITS: Final = re.compile(
-    rf"(?<=[\d)}}\]%])\s*(?:\\?[ ~,])*\s+(?:\\?%|{_UNIT_WORD}(?:\^\{{?[23]\}}?|[²³])?)(?:\s*[/ ]\s*{_UNIT_WORD}(?:\^\{{?[23]\}}?|[²³])?){{0,4}}\s*\.?\Z"
-)
+_UNIT: Final = r"(?:[^\W\d_]{3,}|c?m|[mk]m|k?g|mg|ft|in|hr|h|s|lb|oz|mi|ml|mL|L|pm|am|units?)(?:\^\{?[23]\}?|[²³])?"
+_UNITS: Final = re.compile(rf"(?<=[\d)}}\]%])\s*(?:\\?[ ~,])*\s+(?:\\?%|{_UNIT})(?:\s*[/ ]\s*{_UNIT}){{0,4}}\s*\.?\Z")
 _ATTACHED: Final = re.compile(r"(?<=\d)(?:cm|mm|km|kg|mg|ft|lbs?|hrs?|mph|mL|ml)(?:\^\{?[23]\}?|[²³])?\Z")
 _PERCENT: Final = re.compile(
     r"\s*(?:\\?%|\b(?:percent|percentage|pct)\b\.?|\\text\{\s*(?:percent|pct|per cent)\.?\s*\})\Z", re.IGNORECASE

@@ -21,10 +21,10 @@ from rewardkit.answers.latex.tree import Tree
 _PRIME: Final = 9_628_912_340_109_142_081
 """A prime modulo which -1 and every prime up to 43 are squares: 1 more than a multiple of 8 * 2 * 3 * 5 * ... * 43."""
 _ROOTS: Final = {
-    -1: 2886682347273458616, 2: 896919663748748956, 3: 4600386839586092128, 5: 820849420550470824, 7: 4326122579024179255,
-    11: 2528194622834451924, 13: 1258638435300939996, 17: 3828171584227941536, 19: 3625776485315342046,
-    23: 4415230104335978956, 29: 4227409360996617661, 31: 192018412240126113, 37: 4535255184107713549,
-    41: 461483820739125406, 43: 2472112394009405618,
+    -1: 2886682347273458616, 2: 896919663748748956, 3: 4600386839586092128, 5: 820849420550470824,
+    7: 4326122579024179255, 11: 2528194622834451924, 13: 1258638435300939996, 17: 3828171584227941536,
+    19: 3625776485315342046, 23: 4415230104335978956, 29: 4227409360996617661, 31: 192018412240126113,
+    37: 4535255184107713549, 41: 461483820739125406, 43: 2472112394009405618,
 }  # fmt: skip
 """A square root of each modulo ``_PRIME``. One fixed root for each prime makes roots multiply as positive reals do."""
 _POINTS: Final = 3
@@ -231,15 +231,14 @@ def _float_function(name: str, values: list[complex]) -> complex:
 
 
 def is_decimal_of(decimal: Tree, value: Fraction | complex, digits: int) -> bool:
-    """Whether a decimal is a value written out to the decimal's last place, with at least ``digits`` significant
-    digits."""
+    """Whether a decimal is a value written out to its last place, in ``digits`` significant digits or more."""
     shown = str(abs(decimal[1].numerator * 10 ** decimal[2] // decimal[1].denominator)).lstrip("0")
     if decimal[2] < 1 or len(shown) < digits:
         return False
     unit = Fraction(1, 10 ** decimal[2])
     if isinstance(value, Fraction):
-        return abs(value - decimal[1]) <= unit
+        return bool(abs(value - decimal[1]) <= unit)
     if abs(value.imag) > 1e-12 * abs(value):
         return False
     slack = Fraction(abs(value.real)) / 2**50
-    return abs(Fraction(value.real) - decimal[1]) <= unit + slack
+    return bool(abs(Fraction(value.real) - decimal[1]) <= unit + slack)

@@ -21,13 +21,12 @@ _FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "
 
 
 def is_name(tree: Tree) -> bool:
-    """True for what can stand alone on one side of a definition: ``x``, ``f(x)``, ``(x, y)``, ``ab`` read as one
-    word."""
+    """True for what can stand alone on one side of a definition: ``x``, ``f(x)``, ``(x, y)``, a word."""
     if tree[0] in ("sym", "app"):
         return True
     if tree[0] in ("pair", "tuple", "list"):
         return all(is_name(t) for t in tree[1:])
-    return tree[0] == "text"
+    return bool(tree[0] == "text")
 
 
 def named(tree: Tree) -> tuple[Tree | None, Tree]:
@@ -52,26 +51,22 @@ def stated(tree: Tree) -> Tree:
     if "~" in operators:
         cut = operators.index("~")
         if cut == 0 and is_name(members[0]):
-            operators = ("=",) + operators[1:]
+            operators = ("=", *operators[1:])
             cut = operators.index("~") if "~" in operators else len(operators)
         operators, members = operators[:cut], members[: cut + 1]
         if not operators:
-            return _first(members)
+            return _member(members, 0)
     if (
         set(operators) == {"="}
         and is_closed(members[0])
         and (is_closed(members[-1]) or (len(members) == 2 and not symbols(members[-1])))
     ):
-        return _last(members)
+        return _member(members, -1)
     return ("rel", operators, members)
 
 
-def _first(members: tuple[Tree, ...]) -> Tree:
-    return members[0]
-
-
-def _last(members: tuple[Tree, ...]) -> Tree:
-    return members[-1]
+def _member(members: tuple[Tree, ...], index: int) -> Tree:
+    return members[index]
 
 
 def members(tree: Tree) -> tuple[str, list[Tree]] | None:

@@ -53,6 +53,7 @@ class Ladder:
         """Whether two answers are the same."""
         gold, answer = stated(gold), stated(answer)
         if gold == answer:
+            self.rung = "number" if gold[0] == "num" else self.rung
             return True
         lists = members(gold), members(answer)
         if lists[0] is not None or lists[1] is not None:
@@ -146,9 +147,8 @@ class Ladder:
         both = gold[0] == answer[0] == "percent"
         bare_gold = gold[1] if gold[0] == "percent" else gold
         bare_answer = answer[1] if answer[0] == "percent" else answer
-        if both or self.rules.percent in ("either", "unit"):
-            if self.same(bare_gold, bare_answer):
-                return True
+        if (both or self.rules.percent in ("either", "unit")) and self.same(bare_gold, bare_answer):
+            return True
         if both or self.rules.percent == "unit":
             return False
         hundredth = ("num", Fraction(1, 100), -1)

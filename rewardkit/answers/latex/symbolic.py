@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy as sp
 
-from rewardkit.answers.latex.tree import Tree, decoded
+from rewardkit.answers.latex.tree import Tree, decoded, subtrees
 
 _DIGITS = 40
 _FUNCTIONS: dict[str, Any] = {
@@ -80,14 +80,17 @@ def decide(question: str, gold: Tree, answer: Tree, assume_positive: bool) -> bo
     """The verdict on one question of :mod:`rewardkit.answers.latex.same`."""
     try:
         if question == "same-region":
-            return _region(gold) == _region(answer)
+            return bool(_region(gold) == _region(answer))
         if question == "proportional":
             left, right = build(gold), build(answer)
             if right == 0 or left == 0:
                 return bool(left == right)
             ratio = sp.simplify(left / right)
             return bool(not ratio.free_symbols and ratio != 0 and ratio.is_finite is not False)
-        return _equal(gold, answer, positive=False) or (assume_positive and _equal(gold, answer, positive=True))
+        if _equal(gold, answer, positive=False):
+            return True
+        bars = any(node[:2] == ("fn", "abs") for tree in (gold, answer) for node in subtrees(tree))
+        return assume_positive and not bars and _equal(gold, answer, positive=True)
     except (NotSymbolic, ZeroDivisionError, NotImplementedError, TypeError, ValueError, AttributeError, RecursionError):
         return False
 

@@ -31,11 +31,12 @@ _DEGREE: Final = re.compile(r"\^\s*\{?\s*\\circ\s*\}?|\\degrees?\b|\\circ(?=\s*[
 _UNICODE: Final = {
     ord(k): v
     for k, v in {
-        "π": r"\pi ", "∞": r"\infty ", "√": r"\sqrt", "×": r"\times ", "·": r"\cdot ", "∙": r"\cdot ", "≤": r"\le ", "≥": r"\ge ",
-        "≠": r"\ne ", "±": r"\pm ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ", "≈": r"\approx ",
-        "φ": r"\phi ", "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
-        "⌈": r"\lceil ", "⌉": r"\rceil ", "²": "^{2}", "³": "^{3}", "½": r"\frac{1}{2}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}",
-        "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "€": " ", "£": " ", "¥": " ",
+        "π": r"\pi ", "∞": r"\infty ", "√": r"\sqrt", "×": r"\times ", "·": r"\cdot ", "∙": r"\cdot ", "≤": r"\le ",
+        "≥": r"\ge ", "≠": r"\ne ", "±": r"\pm ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ",
+        "≈": r"\approx ", "φ": r"\phi ", "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "⌊": r"\lfloor ",
+        "⌋": r"\rfloor ", "⌈": r"\lceil ", "⌉": r"\rceil ", "²": "^{2}", "³": "^{3}", "½": r"\frac{1}{2}",
+        "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "ℝ": r"\mathbb{R}",
+        "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "€": " ", "£": " ", "¥": " ",
     }.items()
 }  # fmt: skip
 _TOKEN: Final = re.compile(
@@ -43,7 +44,8 @@ _TOKEN: Final = re.compile(
       | (?P<repeating> \d*\.\d*\\overline\s*\{\d+\})
       | (?P<scientific> \d+(?:\.\d+)?[eE][-+]?\d{1,4}(?![\w.^]))
       | (?P<num> \d{1,3}(?:(?:\{,\}|,)\d{3})+(?![\d])(?:\.\d+)? | \d+(?:\.\d+)? | \.\d+ )
-      | \\(?:text|textbf|textit|textrm|mbox|operatorname\*?|mathrm|mathbf|mathit|mathsf|mathcal|bf|bm|boldsymbol|hbox|emph)\s*
+      | \\(?:text|textbf|textit|textrm|mbox|operatorname\*?|mathrm|mathbf|mathit|mathsf|mathcal|bf|bm|boldsymbol|hbox
+            |emph)\s*
             \{(?P<text>[^{}]*)\}
       | \\begin\{(?P<begin>[a-z]+\*?)\}(?:\{[^{}]*\}|\[[^\]]*\])? | \\end\{(?P<end>[a-z]+\*?)\}
       | \\mathbb\s*\{?(?P<bb>[A-Z])\}?

@@ -66,7 +66,9 @@ def _sizes(config: Mapping[str, Any], rows: int | None, ranks: int) -> _Found:
         yield "batch-size", _MINI, f"is {mini}, more than data.train_batch_size={batch}", f"{batch} or a divisor of it"
     elif batch % mini:
         divisor = next(m for m in range(mini, 0, -1) if batch % m == 0)
-        message = f"is {mini}, and data.train_batch_size={batch} is no multiple of it: verl fills the last one with padding"
+        message = (
+            f"is {mini}, and data.train_batch_size={batch} is no multiple of it: verl fills the last one with padding"
+        )
         yield "note-batch-size", _MINI, message, f"{divisor} divides it"
     if (mini * n) % ranks:
         message = f"is {mini}; times rollout.n={n} it is {mini * n} responses, which {ranks} ranks can't share evenly"
@@ -94,7 +96,12 @@ def _micro_batches(config: Mapping[str, Any]) -> _Found:
     for path, needed in wanted:
         total, each = _get(config, path), _get(config, f"{path}_per_gpu")
         if needed and total is None and each is None:
-            yield "micro-batch-size", f"{path}_per_gpu", "is not set, and verl has no default for it", f"set it, {dynamic}"
+            yield (
+                "micro-batch-size",
+                f"{path}_per_gpu",
+                "is not set, and verl has no default for it",
+                f"set it, {dynamic}",
+            )
         elif total is not None and each is not None:
             message = f"is set beside {path}_per_gpu; verl takes one of the two"
             yield "micro-batch-size", path, message, "leave this one out: it is deprecated"

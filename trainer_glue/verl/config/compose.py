@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from trainer_glue.verl.config.overrides import COMMAND_LINE
 from trainer_glue.verl.config.schema import Key, build_schema
 
 
-def composed(verl: Verl, groups: tuple[str, ...] = ()) -> tuple[Any, Key]:
-    """The default config as a new OmegaConf object that takes new keys, and its schema.
+def composed(verl: Verl, groups: tuple[str, ...] = ()) -> tuple[dict[str, Any], Key]:
+    """The default config as plain data of the caller's own, interpolations kept, and its schema.
 
     Args:
         verl: the installed verl.
@@ -23,7 +24,6 @@ def composed(verl: Verl, groups: tuple[str, ...] = ()) -> tuple[Any, Key]:
         ConfigFindings: there is no such group.
     """
     from hydra.errors import HydraException
-    from omegaconf import OmegaConf
 
     try:
         content, schema = _composed(verl.folder, verl.config, groups)
@@ -31,7 +31,7 @@ def composed(verl: Verl, groups: tuple[str, ...] = ()) -> tuple[Any, Key]:
         raise ConfigFindings(
             [Finding("config-group", " ".join(groups), str(e).splitlines()[0], COMMAND_LINE)]
         ) from None
-    return OmegaConf.create(content), schema
+    return copy.deepcopy(content), schema
 
 
 @functools.lru_cache(maxsize=4)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rewardkit.declaration import Need
+from rewardkit.source import RewardSource
 from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.config.keys import Where
 
@@ -16,7 +17,9 @@ _WRITER: Final = "rewardkit data gsm8k --from FILE.jsonl --out DIR writes such f
 _JSON: Final = (".json", ".jsonl")
 
 
-def check_data(config: Mapping[str, Any], reward: RewardSource | None, where: Where) -> tuple[list[Finding], int | None]:
+def check_data(
+    config: Mapping[str, Any], reward: RewardSource | None, where: Where
+) -> tuple[list[Finding], int | None]:
     """Findings on both splits against the config and the reward, and the number of training rows, None if unknown."""
     needs, formula = (reward.needs, reward.formula) if reward is not None else (frozenset[Need](), "")
     findings: list[Finding] = []
@@ -35,14 +38,22 @@ def check_data(config: Mapping[str, Any], reward: RewardSource | None, where: Wh
 
 def file_names(value: object) -> list[str]:
     """The files of `data.train_files` or `data.val_files`: one, or a list."""
-    return [value] if isinstance(value, str) else [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+    return (
+        [value]
+        if isinstance(value, str)
+        else [v for v in value if isinstance(v, str)]
+        if isinstance(value, list)
+        else []
+    )
 
 
 def _check_file(
     key: str, name: str, prompt_key: str, needs: frozenset[Need], formula: str, where: Where
 ) -> tuple[list[Finding], int | None]:
     if name.startswith(REMOTE):
-        return [Finding("not-checked", key, f"{name} is remote: its columns were not checked", severity="warning")], None
+        return [
+            Finding("not-checked", key, f"{name} is remote: its columns were not checked", severity="warning")
+        ], None
     path = Path(name).expanduser()
 
     def error(code: str, message: str, hint: str | None = None) -> tuple[list[Finding], int | None]:
@@ -53,7 +64,9 @@ def _check_file(
             return error("required", f"is not set, and verl's default {name} does not exist", _WRITER)
         return error("missing-file", f"no file {path}", _WRITER)
     if path.suffix != ".parquet" and path.suffix not in _JSON:
-        return error("wrong-format", f"{path} ends in {path.suffix or 'nothing'}; verl reads .parquet, .json and .jsonl")
+        return error(
+            "wrong-format", f"{path} ends in {path.suffix or 'nothing'}; verl reads .parquet, .json and .jsonl"
+        )
     try:
         columns, rows = _parquet(path) if path.suffix == ".parquet" else _json(path)
     except (OSError, ValueError) as e:
@@ -100,7 +113,9 @@ def _parquet(path: Path) -> tuple[Mapping[str, Any], int]:
 
 def _json(path: Path) -> tuple[Mapping[str, Any], int]:
     text = path.read_text(encoding="utf-8")
-    rows = json.loads(text) if text.lstrip().startswith("[") else [json.loads(x) for x in text.splitlines() if x.strip()]
+    rows = (
+        json.loads(text) if text.lstrip().startswith("[") else [json.loads(x) for x in text.splitlines() if x.strip()]
+    )
     if not all(isinstance(r, dict) for r in rows):
         raise ValueError("expected one object a row")
     return (rows[0] if rows else {}), len(rows)
@@ -129,7 +144,7 @@ def _golds(path: Path, rows: int) -> Iterator[tuple[str, Any]]:
     import pyarrow.compute as pc
     import pyarrow.parquet
 
-    table = pyarrow.parquet.read_table(path, columns=["reward_model.ground_truth"])
+    table = pyarrow.parquet.read_table(path, columns=["reward_model"])
     golds = pc.struct_field(table["reward_model"].combine_chunks(), "ground_truth")
     missing = golds.null_count
     if missing == rows:

@@ -37,7 +37,9 @@ _LEAVES: Final[Mapping[str, DeadKey]] = {
         "is ignored by verl", "set rewardkit.chat_template: llama-3, or actor_rollout_ref.model.custom_chat_template"
     ),
     "actor_rollout_ref.actor.optim.warmup_style": DeadKey(
-        "is deprecated, and overrides lr_scheduler_type", "set actor_rollout_ref.actor.optim.lr_scheduler_type", "warning"
+        "is deprecated, and overrides lr_scheduler_type",
+        "set actor_rollout_ref.actor.optim.lr_scheduler_type",
+        "warning",
     ),
     "critic.optim.warmup_style": DeadKey(
         "is deprecated, and overrides lr_scheduler_type", "set critic.optim.lr_scheduler_type", "warning"

@@ -46,7 +46,7 @@ def find_verl() -> Verl:
         version = importlib.metadata.version("verl")
     except importlib.metadata.PackageNotFoundError:
         raise MissingDependencyError(
-            f"{list(spec.submodule_search_locations)[0]} is a folder named verl without a distribution's metadata",
+            f"{next(iter(spec.submodule_search_locations))} is a folder named verl without a distribution's metadata",
             hint=fix,
         ) from None
     if version not in TESTED_VERSIONS:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from trainer_glue.verl import cpu
 from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.config.wiring import put
-from trainer_glue.verl.config.written import Written
+from trainer_glue.verl.config.written import Written, dig, put
 
 PER_NODE: Final = "trainer.n_gpus_per_node"
 NODES: Final = "trainer.nnodes"
@@ -15,7 +15,7 @@ ROLLOUT: Final = "actor_rollout_ref.rollout.name"
 
 
 def wire_machine(
-    config: Any, written: Written, *, accelerator: bool, ranks: int | None, dry_run: bool
+    config: dict[str, Any], written: Written, *, accelerator: bool, ranks: int | None, dry_run: bool
 ) -> tuple[int, bool, list[Finding]]:
     """Set the ranks and, without an accelerator, the keys that verl's CPU path needs.
 
@@ -48,28 +48,26 @@ def wire_machine(
     return total, False, _wire_cpu(config, written, total)
 
 
-def _gpus_wanted(config: Any, written: Written) -> int:
+def _gpus_wanted(config: Mapping[str, Any], written: Written) -> int:
     """How many GPUs a file was written for: an engine that needs one and several ranks. 0 when the CPU will do."""
     if written.on_command_line(PER_NODE) or not (written.is_set(ROLLOUT) and written.is_set(PER_NODE)):
         return 0
     total = _total(config)
-    return total if total is not None and total > 1 and config.actor_rollout_ref.rollout.name != cpu.ROLLOUT else 0
+    return total if total is not None and total > 1 and dig(config, ROLLOUT) != cpu.ROLLOUT else 0
 
 
-def _total(config: Any) -> int | None:
+def _total(config: Mapping[str, Any]) -> int | None:
     """Ranks over all nodes; None when the counts are no numbers, about which there are findings."""
-    each, nodes = config.trainer.n_gpus_per_node, config.trainer.nnodes
+    each, nodes = dig(config, PER_NODE), dig(config, NODES)
     return each * nodes if isinstance(each, int) and isinstance(nodes, int) else None
 
 
-def _wire_cpu(config: Any, written: Written, ranks: int) -> list[Finding]:
-    from omegaconf import OmegaConf
-
+def _wire_cpu(config: dict[str, Any], written: Written, ranks: int) -> list[Finding]:
     findings = []
     for key, value in cpu.overrides(ranks).items():
         if written.on_command_line(key):
             continue
-        before = OmegaConf.select(config, key, default=None)
+        before = dig(config, key)
         if written.recipe is None and written.is_set(key) and before != value:
             message = f"is {before!r}; {value!r} is used: there is no accelerator here"
             findings.append(Finding("cpu", key, message, written.where(key), severity="warning"))

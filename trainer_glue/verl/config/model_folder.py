@@ -60,7 +60,9 @@ def _check_folder(name: str, key: str, where: Where, *, tokenizer: bool, weights
         message = f"is not set, and verl's default {name} does not exist"
         yield Finding("required", key, message, hint="a folder of a causal language model, or a hub id")
     else:
-        hint = "a folder with config.json, tokenizer and weights, or a hub id such as meta-llama/Meta-Llama-3-8B-Instruct"
+        hint = (
+            "a folder with config.json, tokenizer and weights, or a hub id such as meta-llama/Meta-Llama-3-8B-Instruct"
+        )
         yield Finding("missing-model", key, f"no folder {folder}", where(key), hint)
 
 

@@ -75,7 +75,7 @@ def _parse(text: str, config_folder: Path) -> Override:
     if override.is_sweep_override():
         raise ValueError("gives several values; expected one: a list is written [a,b]")
     key = override.key_or_group
-    if "@" in text.partition("=")[0] or (config_folder / key).is_dir() and not isinstance(override.value(), dict):
+    if "@" in text.partition("=")[0] or ((config_folder / key).is_dir() and not isinstance(override.value(), dict)):
         return Override(text, key, override.value(), "group")
     action: Literal["set", "add", "delete"] = "set"
     if override.is_delete():
@@ -93,7 +93,7 @@ def _parser() -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """hydra's quoted strings and nested values as plain data."""
+    """The parser's quoted strings and nested values as plain data."""
     from hydra.core.override_parser.types import QuotedString
 
     if isinstance(value, QuotedString):
@@ -108,6 +108,11 @@ def _plain(value: Any) -> Any:
 def _unquoted(text: str) -> str:
     stripped = text.strip()
     for quote in "'\"":
-        if len(stripped) > 1 and stripped.startswith(quote) and stripped.endswith(quote) and quote not in stripped[1:-1]:
+        if (
+            len(stripped) > 1
+            and stripped.startswith(quote)
+            and stripped.endswith(quote)
+            and quote not in stripped[1:-1]
+        ):
             return stripped[1:-1]
     return stripped

@@ -34,6 +34,8 @@ def config_path(source: str | Path) -> tuple[Path, str | None]:
         return path, None
     if path.suffix in (".yaml", ".yml") or "/" in text:
         what = "is a folder" if path.is_dir() else "does not exist"
-        raise ConfigError(f"the config file {path} {what}", hint=f"a YAML file, or a recipe: {', '.join(recipe_names())}")
+        raise ConfigError(
+            f"the config file {path} {what}", hint=f"a YAML file, or a recipe: {', '.join(recipe_names())}"
+        )
     hint = did_you_mean(text, recipe_names()) or "give a YAML file, or one of the recipes"
     raise ConfigError(f"{text!r} is no recipe ({', '.join(recipe_names())}) and no file", hint=hint)

@@ -35,12 +35,11 @@ from trainer_glue.verl.config.wiring import (
     assets_folder,
     check_seams,
     find_reward,
-    put,
     wire_files,
     wire_reward,
     wire_template,
 )
-from trainer_glue.verl.config.written import Written, dig, without
+from trainer_glue.verl.config.written import Written, dig, drop, merge, put, without
 from trainer_glue.verl.config.yaml_file import YamlFile, read_yaml
 from trainer_glue.verl.tiny import TRAIN_ROWS
 
@@ -77,7 +76,7 @@ class Resolved:
     verl_version: str
     assets: str | None
     assets_folder: Path
-    _yaml: str = field(repr=False)
+    _unfilled: Mapping[str, Any] = field(repr=False)
 
     @property
     def out(self) -> Path:
@@ -86,7 +85,10 @@ class Resolved:
 
     def to_yaml(self) -> str:
         """The config for verl, interpolations kept: a changed `rollout.n` still reaches all that follows it."""
-        return self._yaml
+        from omegaconf import OmegaConf
+
+        text: str = OmegaConf.to_yaml(OmegaConf.create(dict(self._unfilled)))
+        return text
 
 
 def resolve(
@@ -126,13 +128,11 @@ def resolve(
     findings += [*bad, *unreadable, *written.defaults_list(), *bad_own, *bad_reward]
     if verl is None:
         raise ConfigFindings(findings)
-    from omegaconf import OmegaConf
-
-    defaults, schema = composed(verl, written.groups)
+    config, schema = composed(verl, written.groups)
     key_findings = _check_keys(written, schema)
     findings += key_findings
     invalid = frozenset(f.key for f in key_findings if f.severity == "error")
-    config = OmegaConf.merge(defaults, OmegaConf.create(without(written.theirs, invalid)))
+    merge(config, without(written.theirs, invalid))
     for o in written.verl_overrides:
         if o.key not in invalid:
             _apply(config, o)
@@ -165,7 +165,7 @@ def resolve(
         verl_version=verl.version,
         assets="tiny" if made else None,
         assets_folder=assets_folder(config),
-        _yaml=OmegaConf.to_yaml(config),
+        _unfilled=config,
     )
 
 
@@ -191,28 +191,26 @@ def _check_keys(written: Written, schema: Key) -> list[Finding]:
     return found
 
 
-def _apply(config: Any, override: Override) -> None:
-    from omegaconf import OmegaConf
-
+def _apply(config: dict[str, Any], override: Override) -> None:
     if override.action == "delete":
-        parent, _, name = override.key.rpartition(".")
-        section = OmegaConf.select(config, parent) if parent else config
-        if section is not None and name in section:
-            section.pop(name)
+        drop(config, override.key)
+    elif isinstance(override.value, Mapping) and isinstance(dig(config, override.key), dict):
+        merge(dig(config, override.key), override.value)
     elif override.action != "group":
-        OmegaConf.update(config, override.key, override.value, merge=True, force_add=True)
+        put(config, override.key, override.value)
 
 
-def _filled(config: Any, written: Written) -> tuple[dict[str, Any] | None, list[Finding]]:
+def _filled(config: Mapping[str, Any], written: Written) -> tuple[dict[str, Any] | None, list[Finding]]:
     """The config as plain data, interpolations filled in."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
     try:
-        return OmegaConf.to_container(config, resolve=True), []
+        filled: dict[str, Any] = OmegaConf.to_container(OmegaConf.create(dict(config)), resolve=True)
     except OmegaConfBaseException as e:
         key = str(e.full_key or "")
         return None, [Finding("interpolation", key, str(e).splitlines()[0], written.where(key))]
+    return filled, []
 
 
 def _check_whole(

@@ -172,8 +172,7 @@ class _Classes:
                 found.update(self.fields(base.id))
         for item in node.body:
             if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and _is_init(item):
-                if not item.target.id.startswith("_") or item.target.id == "_target_":
-                    found[item.target.id] = _Annotation(_types(item.annotation))
+                found[item.target.id] = _Annotation(_types(item.annotation))
         return found
 
 
@@ -229,6 +228,6 @@ def _types(node: ast.expr) -> frozenset[str]:
 def _named(name: str) -> frozenset[str]:
     known = {"List": "list", "tuple": "list", "Tuple": "list", "Sequence": "list", "Dict": "dict", "Mapping": "dict"}
     plain = known.get(name, name)
-    if plain in {"bool", "int", "float", "str", "list", "dict"} or plain[:1].isupper() and plain.endswith("Config"):
+    if plain in {"bool", "int", "float", "str", "list", "dict"} or (plain[:1].isupper() and plain.endswith("Config")):
         return frozenset({plain})
     return ANY

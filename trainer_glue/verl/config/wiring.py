@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,7 @@ from rewardkit.source import RewardSource, load_reward, reward_from_config
 from trainer_glue.verl.chat_templates import CHAT_TEMPLATES
 from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.config.model_folder import has_chat_template
-from trainer_glue.verl.config.written import SECTION, Written, dig
+from trainer_glue.verl.config.written import SECTION, Written, dig, put
 from trainer_glue.verl.tiny import TinyAssets
 
 MODEL: Final = "actor_rollout_ref.model.path"
@@ -34,13 +35,6 @@ _SAMPLER_REWARD: Final = f"trainer.v1.sampler.sampler_kwargs.{SECTION}"
 _TOKENIZER: Final = "actor_rollout_ref.model.tokenizer_path"
 
 
-def put(config: Any, key: str, value: Any) -> None:
-    """Set a dotted key of an OmegaConf config, whatever was there."""
-    from omegaconf import OmegaConf
-
-    OmegaConf.update(config, key, value, merge=False, force_add=True)
-
-
 def find_reward(
     given: RewardSource | str | None, own: Mapping[str, Any], written: Written
 ) -> tuple[RewardSource | None, list[Finding]]:
@@ -55,9 +49,9 @@ def find_reward(
         if own.get("reward") is not None:
             return load_reward(own["reward"]), []
         if isinstance(wired, Mapping) and "formula" in wired:
-            key = REWARD
-            node = reward_from_config(wired)
-            return RewardSource(repr(node), wired.get("source"), wired.get("name"), written.where(REWARD), node), []
+            key, plain = REWARD, _unescaped(wired)
+            node = reward_from_config(plain)
+            return RewardSource(repr(node), plain.get("source"), plain.get("name"), written.where(REWARD), node), []
     except RewardKitError as e:
         return None, [Finding("reward", key, e.message, written.where(key), e.hint)]
     if written.is_set(key):
@@ -66,34 +60,48 @@ def find_reward(
     return None, [Finding("no-reward", key, "is not set, and nothing else says what pays this run", "", hint)]
 
 
-def wire_reward(config: Any, reward: RewardSource, written: Written) -> list[Finding]:
+def wire_reward(config: dict[str, Any], reward: RewardSource, written: Written) -> list[Finding]:
     """Put the reward and rewardkit's manager and sampler into the config."""
-    from omegaconf import OmegaConf
-
     findings = []
-    put(config, REWARD, reward.to_config())
+    travelling = {k: v if v is None else escaped(v) for k, v in reward.to_config().items()}
+    put(config, REWARD, travelling)
     for key, value in _MANAGER.items():
-        before = OmegaConf.select(config, key)
+        before = dig(config, key)
         if written.is_set(key) and before != value:
             message = f"is {before!r}, and a formula pays this run through {value!r}"
             findings.append(Finding("two-rewards", key, message, written.where(key), "leave it out"))
         put(config, key, value)
-    mode = OmegaConf.select(config, "trainer.v1.trainer_mode")
+    mode = dig(config, "trainer.v1.trainer_mode")
     sampler = "ReplayBuffer" if mode in (None, "sync") else "ReplayBufferAsync"
-    tokenizer = MODEL if OmegaConf.select(config, _TOKENIZER) is None else _TOKENIZER
-    put(config, _SAMPLER_REWARD, {**reward.to_config(), "tokenizer": f"${{{tokenizer}}}"})
+    tokenizer = MODEL if dig(config, _TOKENIZER) is None else _TOKENIZER
+    put(config, _SAMPLER_REWARD, {**travelling, "tokenizer": f"${{{tokenizer}}}"})
     for key, value in ((_SAMPLER_PATH, "pkg://trainer_glue.verl"), (_SAMPLER_NAME, sampler)):
-        before = OmegaConf.select(config, key)
+        before = dig(config, key)
         if before in (None, value):
             put(config, key, value)
             continue
-        message = f"is {before!r}: without rewardkit's there are no per-term training metrics and no token-level rewards"
+        message = (
+            f"is {before!r}: without rewardkit's there are no per-term training metrics and no token-level rewards"
+        )
         findings.append(Finding("sampler", key, message, written.where(key), severity="warning"))
     key = "reward.custom_reward_function.path"
-    if OmegaConf.select(config, key) is not None:
+    if dig(config, key) is not None:
         message = "is set, and a formula pays this run: the function would never be called"
         findings.append(Finding("two-rewards", key, message, written.where(key), "leave it out"))
     return findings
+
+
+def escaped(text: str) -> str:
+    """A text that OmegaConf reads as it is: `${` in a formula or in a file's source is no interpolation."""
+    return re.sub(r"(\\*)\$\{", r"\1\1\\${", text)
+
+
+def _unescaped(section: Mapping[str, Any]) -> dict[str, Any]:
+    """A section as verl's code will see it."""
+    from omegaconf import OmegaConf
+
+    plain: dict[str, Any] = OmegaConf.to_container(OmegaConf.create(dict(section)), resolve=True)
+    return plain
 
 
 def check_seams(config: Mapping[str, Any], written: Written) -> list[Finding]:
@@ -111,7 +119,7 @@ def check_seams(config: Mapping[str, Any], written: Written) -> list[Finding]:
     return findings
 
 
-def wire_template(config: Any, own: Mapping[str, Any], written: Written) -> list[Finding]:
+def wire_template(config: dict[str, Any], own: Mapping[str, Any], written: Written) -> list[Finding]:
     """Apply `rewardkit.chat_template` to a tokenizer that brings none of its own."""
     name, key = own.get("chat_template"), f"{SECTION}.chat_template"
     if name is None:
@@ -128,12 +136,14 @@ def wire_template(config: Any, own: Mapping[str, Any], written: Written) -> list
     return []
 
 
-def wire_files(config: Any, own: Mapping[str, Any], written: Written) -> tuple[frozenset[str], list[Finding]]:
+def wire_files(
+    config: dict[str, Any], own: Mapping[str, Any], written: Written
+) -> tuple[frozenset[str], list[Finding]]:
     """Fill in files that the user left open; the keys of those that are to be made before the run starts."""
     findings: list[Finding] = []
     if written.is_set(TRAIN) and not written.is_set(VAL):
         put(config, VAL, written.value(TRAIN))
-        if config.trainer.val_before_train or config.trainer.test_freq > 0:
+        if dig(config, "trainer.val_before_train") is True or (dig(config, "trainer.test_freq") or 0) > 0:
             message = "is not set: validation runs on the training rows"
             findings.append(Finding("no-validation", VAL, message, severity="warning"))
     assets = own.get("assets")
@@ -152,6 +162,6 @@ def wire_files(config: Any, own: Mapping[str, Any], written: Written) -> tuple[f
     return frozenset(made), findings
 
 
-def assets_folder(config: Any) -> Path:
+def assets_folder(config: Mapping[str, Any]) -> Path:
     """Where locally made files go."""
-    return Path(str(config.trainer.default_local_dir)).expanduser().absolute() / "assets"
+    return Path(str(dig(config, OUT))).expanduser().absolute() / "assets"

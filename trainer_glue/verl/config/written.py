@@ -58,7 +58,7 @@ class Written:
         return tuple(o.text for o in self.overrides if o.action == "group")
 
     def own(self) -> tuple[dict[str, Any], list[Finding]]:
-        """rewardkit's own section, overrides in it, without the keys that a finding is about."""
+        """The section that is rewardkit's own, overrides in it, without the keys that a finding is about."""
         section = self.file.data.get(SECTION)
         findings = check_keys({SECTION: section}, _OWN, self.where) if section is not None else []
         own = dict(section) if isinstance(section, Mapping) else {}
@@ -106,6 +106,37 @@ def dig(data: Any, path: str) -> Any:
     for name in path.split("."):
         data = data.get(name) if isinstance(data, Mapping) else None
     return data
+
+
+def put(data: dict[str, Any], path: str, value: Any) -> None:
+    """Set a dotted path of nested mappings; sections are made on the way."""
+    *sections, name = path.split(".")
+    for section in sections:
+        below = data.get(section)
+        if not isinstance(below, dict):
+            below = data[section] = {}
+        data = below
+    data[name] = value
+
+
+def drop(data: dict[str, Any], path: str) -> None:
+    """Remove a dotted path of nested mappings, if it is there."""
+    parent, _, name = path.rpartition(".")
+    section = dig(data, parent) if parent else data
+    if isinstance(section, dict):
+        section.pop(name, None)
+
+
+def merge(below: dict[str, Any], above: Mapping[str, Any]) -> None:
+    """Lay nested mappings over others: sections are merged, all else is replaced."""
+    for name, value in above.items():
+        if isinstance(value, Mapping):
+            section = below.get(name)
+            if not isinstance(section, dict):
+                section = below[name] = {}
+            merge(section, value)
+        else:
+            below[name] = value
 
 
 def without(data: Mapping[str, Any], keys: frozenset[str], prefix: str = "") -> dict[str, Any]:

@@ -86,7 +86,7 @@ def traces(lines: Iterable[tuple[str, str]]) -> list[Trace]:
             elif text[:1].isspace() or not text.strip():
                 open_frames[actor].append(text)
             elif _RAISED.match(text):
-                frames = tuple(line for line in open_frames.pop(actor) if line.strip())
+                frames = tuple(line for line in open_frames.pop(actor) if line.strip(" ^~"))
                 found.append(Trace(actor, frames, text.strip()))
     return found
 

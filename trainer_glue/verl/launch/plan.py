@@ -21,7 +21,7 @@ from trainer_glue.verl.launch.record import RunRecord
 
 RUNS: Final = Path("runs")
 CHECKPOINT_KEY: Final = "trainer.default_local_dir"
-REWARD_KEY: Final = "reward.reward_kwargs.rewardkit"
+REWARD_KEYS: Final = ("reward.reward_kwargs.rewardkit", "trainer.v1.sampler.sampler_kwargs.rewardkit")
 """Where the reward travels in verl's config; its fingerprint says whether it is the same."""
 
 
@@ -98,7 +98,7 @@ def make_plan(
 def _check_same_run(earlier: RunRecord, reward: RewardSource, verl: VerlCommand, folder: RunFolder) -> None:
     """Refuse to go on with a run under another reward or other settings."""
     found = differences(portable(earlier.config, Path(earlier.folder)), portable(verl.config, folder.path))
-    found = [d for d in found if not d.key.startswith(REWARD_KEY)]
+    found = [d for d in found if not d.key.startswith(REWARD_KEYS)]
     if earlier.fingerprint != reward.fingerprint:
         found.insert(0, Difference("the reward", earlier.formula, reward.formula))
     if found:

@@ -157,7 +157,7 @@ class Run:
     def _make_assets(self, lock: int) -> int:
         """Make the tiny model and data where the run wants them and they are not there; an exit code.
 
-        In a process of its own: torch stays out of this one, which lives as long as the run, and the log gets the noise.
+        In a process of its own: torch stays out of this one, which lives as long as the run, and the log gets the rest.
         """
         resolved = self.plan.resolved
         assets = TinyAssets.under(resolved.assets_folder)

@@ -1,0 +1,295 @@
+"""The lower half of the parser: numbers, names, brackets, matrices, LaTeX commands, powers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rewardkit.answers.latex.atoms import BIG, CONSTANTS, FRACTIONS, FUNCTIONS, NAMES, word
+from rewardkit.answers.latex.cursor import END, Cursor
+from rewardkit.answers.latex.leaves import letter, number, product, repeating, scientific, subscripted
+from rewardkit.answers.latex.tokens import Token
+from rewardkit.answers.latex.tree import MINUS_ONE, OverLimit, Tree, Unreadable, negative, quotient
+from rewardkit.answers.limits import MAX_DEPTH
+
+_MATRICES: Final = frozenset(["pmatrix", "bmatrix", "Bmatrix", "matrix", "smallmatrix", "array", "vmatrix", "Vmatrix"])
+
+
+class AtomParser(Cursor):
+    """What binds at least as tight as a power. The upper half gives it lists, sums and factors."""
+
+    # Powers and what binds tighter
+
+    def power(self) -> Tree:
+        """An atom with what follows it, and its exponent."""
+        tree = self.postfix(self.atom())
+        if self.accept("^", "**"):
+            exponent = self.argument(signed=True)
+            tree = self.postfix(("pow", tree, exponent))
+        return tree
+
+    def postfix(self, tree: Tree) -> Tree:
+        """``!``, ``%``, subscripts and primes after an atom."""
+        while True:
+            if self.accept("!"):
+                tree = ("fn", "factorial", tree)
+            elif self.accept("%", "\\%"):
+                tree = ("percent", tree)
+            elif self.accept("_"):
+                tree = subscripted(tree, self.raw_argument())
+            elif self.accept("'", "\\prime"):
+                tree = ("sym", tree[1] + "'") if tree[0] == "sym" else ("app", "'", tree)
+            else:
+                return tree
+
+    def argument(self, *, signed: bool = False) -> Tree:
+        r"""``{...}``, or one token as LaTeX takes it: ``\frac12`` is one half."""
+        if self.accept("{"):
+            if self.accept("}"):
+                raise Unreadable("an empty group")
+            tree = self.statement()
+            self.expect("}")
+            return tree
+        if signed and self.accept("-"):
+            return negative(self.argument())
+        token = self.peek()
+        if token.kind == "num" and len(token.text) > 1 and not signed:
+            self.tokens[self.at] = Token("num", token.text[1:], False)
+            return ("num", int(token.text[0]), -1) if token.text[0].isdigit() else self.atom()
+        if token.kind == "name" and len(token.text) > 1 and not signed:
+            self.tokens[self.at] = Token("name", token.text[1:], False)
+            return letter(token.text[0])
+        return self.atom()
+
+    def raw_argument(self) -> str:
+        """A subscript, as text: it is part of a name."""
+        if not self.accept("{"):
+            token = self.take()
+            return token.text
+        parts: list[str] = []
+        depth = 1
+        while depth:
+            token = self.take()
+            if token is END:
+                raise Unreadable("an open brace")
+            depth += {"{": 1, "}": -1}.get(token.text, 0)
+            if depth:
+                parts.append(token.text)
+        return "".join(parts)
+
+    # Atoms
+
+    def atom(self) -> Tree:
+        """The smallest whole: a number, name, bracket, command or matrix."""
+        token = self.take()
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise OverLimit("nesting")
+        tree = self._atom(token)
+        self.depth -= 1
+        return tree
+
+    def _atom(self, token: Token) -> Tree:
+        if token.kind == "num":
+            return number(token.text)
+        if token.kind == "scientific":
+            return scientific(token.text)
+        if token.kind == "repeating":
+            return repeating(token.text)
+        if token.kind == "text":
+            return word(token.text)
+        if token.kind == "name":
+            return self.name(token.text)
+        if token.kind == "begin":
+            return self.environment(token.text)
+        if token.text in ("(", "[", "\\{", "\\lbrack"):
+            return self.bracket(token.text)
+        if token.text == "{":
+            return self.group()
+        if token.text in ("|", "\\lvert", "\\vert", "\\|"):
+            return self.absolute(token.text)
+        if token.kind == "cmd":
+            return self.command(token.text)
+        raise Unreadable(token.text)
+
+    def group(self) -> Tree:
+        """Between braces."""
+        if self.accept("}"):
+            raise Unreadable("an empty group")
+        tree = self.statement()
+        self.expect("}")
+        return tree
+
+    def absolute(self, opening: str) -> Tree:
+        """Between bars: an absolute value, or the determinant of a matrix."""
+        self.bars += 1
+        tree = self.statement()
+        self.bars -= 1
+        if not self.accept("|", "\\rvert", "\\vert", "\\|"):
+            raise Unreadable("an open bar")
+        return ("fn", "det", tree) if tree[0] == "matrix" else ("fn", "abs", tree)
+
+    def bracket(self, opening: str) -> Tree:
+        """A bracket, a point, a set, an interval."""
+        bars, self.bars = self.bars, 0
+        members: list[Tree] = []
+        while self.peek().text not in (")", "]", "\\}"):
+            members.append(self.clause())
+            if not self.separator():
+                break
+        self.bars = bars
+        closing = self.take().text
+        if opening == "\\{":
+            if closing != "\\}":
+                raise Unreadable("an open set")
+            return ("set", *members)
+        if closing not in (")", "]"):
+            raise Unreadable("an open bracket")
+        if len(members) == 1 and opening == "(" and closing == ")" and self.tokens[self.at - 2].text not in (",", ";"):
+            return members[0]
+        if len(members) == 1 and opening == "[" and closing == "]":
+            return members[0]
+        if len(members) == 2 and (opening, closing) == ("(", ")"):
+            return ("pair", *members)
+        if len(members) == 2:
+            return ("interval", members[0], members[1], opening == "[", closing == "]")
+        if (opening, closing) in (("(", ")"), ("[", "]")):
+            return ("tuple", *members)
+        raise Unreadable("a half-open list")
+
+    def environment(self, name: str) -> Tree:
+        """A matrix, or its determinant between bars."""
+        if name not in _MATRICES:
+            raise Unreadable(name)
+        rows: list[tuple[Tree, ...]] = []
+        row: list[Tree] = []
+        while self.peek().kind != "end" or self.peek() is END:
+            if self.peek() is END:
+                raise Unreadable("an open matrix")
+            if self.accept("\\hline"):
+                continue
+            if self.accept("&"):
+                continue
+            if self.accept("\\\\"):
+                rows.append(tuple(row))
+                row = []
+                continue
+            row.append(self.expression())
+        self.take()
+        if row:
+            rows.append(tuple(row))
+        rows = [r for r in rows if r]
+        if not rows or len({len(r) for r in rows}) != 1:
+            raise Unreadable("a ragged matrix")
+        matrix: Tree = ("matrix", *rows)
+        return ("fn", "det", matrix) if name == "vmatrix" else matrix
+
+    def name(self, text: str) -> Tree:
+        """Letters: a function, a constant, a word, a variable, or several variables side by side."""
+        if text in FUNCTIONS:
+            return self.function(FUNCTIONS[text])
+        if text in CONSTANTS:
+            return CONSTANTS[text]
+        if len(text) > 1 and len(set(text)) > 1 and (len(text) > 3 or (text[0].isupper() and text[1:].islower())):
+            return ("sym", text)
+        if len(text) > 1:  # xy is x times y
+            self.at -= 1
+            self.tokens[self.at] = Token("name", text[1:], False)
+            return product(letter(text[0]), self.power()) if text[1:] else letter(text[0])
+        if text in "fghFGPQ" and self.peek().text == "(" and not self.peek().space:
+            self.take()
+            inner = self.bracket("(")
+            return ("app", text, *(inner[1:] if inner[0] in ("pair", "tuple") else (inner,)))
+        return letter(text)
+
+    def command(self, text: str) -> Tree:
+        """A LaTeX command."""
+        if text in FRACTIONS:
+            top = self.argument()
+            return quotient(top, self.argument())
+        if text in ("\\binom", "\\dbinom", "\\tbinom"):
+            top = self.argument()
+            return ("fn", "binom", top, self.argument())
+        if text == "\\sqrt":
+            return self.root()
+        if text in ("\\boxed", "\\fbox", "\\overrightarrow", "\\vec", "\\hat", "\\bar", "\\mathbf", "\\mathrm"):
+            return self.argument()
+        if text == "\\overline":
+            return ("app", "overline", self.argument())
+        if text in ("\\lfloor", "\\lceil"):
+            tree = self.statement()
+            self.expect("\\rfloor" if text == "\\lfloor" else "\\rceil")
+            return ("fn", "floor" if text == "\\lfloor" else "ceil", tree)
+        if text == "\\langle":
+            tree = self.statement()
+            self.expect("\\rangle")
+            return ("tuple", *tree[1:]) if tree[0] == "list" else tree
+        if text in BIG:
+            return self.big(text[1:])
+        if text == "\\angle":
+            following = self.take()
+            return ("sym", "angle" + following.text)
+        if text in CONSTANTS:
+            return CONSTANTS[text]
+        if text in FUNCTIONS:
+            return self.function(FUNCTIONS[text])
+        if text in NAMES:
+            return ("sym", text[1:])
+        raise Unreadable(text)
+
+    def root(self) -> Tree:
+        """A square root, or another with its degree in brackets."""
+        degree: Tree = ("num", 2, -1)
+        if self.accept("["):
+            degree = self.sum()
+            self.expect("]")
+        if self.accept("("):
+            inner = self.bracket("(")
+        else:
+            inner = self.argument()
+        if degree == ("num", 2, -1):
+            return ("fn", "sqrt", inner)
+        return ("pow", inner, quotient(("num", 1, -1), degree))
+
+    def function(self, name: str) -> Tree:
+        """A named function with its base, exponent and arguments."""
+        base: Tree | None = None
+        exponent: Tree | None = None
+        while True:
+            if self.accept("_") and name == "log":
+                base = self.argument(signed=True)
+            elif self.accept("^"):
+                exponent = self.argument(signed=True)
+            else:
+                break
+        if self.accept("("):
+            inner = self.bracket("(")
+        elif self.accept("{"):
+            inner = self.group()
+        else:
+            inner = self.function_body()
+        arguments = inner[1:] if inner[0] in ("pair", "tuple", "list") else (inner,)
+        if exponent == MINUS_ONE and name in ("sin", "cos", "tan"):
+            return ("fn", "a" + name, *arguments)
+        tree: Tree = ("fn", name, *arguments) if base is None else ("fn", "log", *arguments, base)
+        return tree if exponent is None else ("pow", tree, exponent)
+
+    def function_body(self) -> Tree:
+        r"""``\sin 2x``: the factors up to the next sign or function."""
+        tree = self.power()
+        while self.starts_factor() and self.peek().text not in FUNCTIONS and self.peek().text not in ("(", "|"):
+            if self.peek().kind == "text":
+                break
+            tree = product(tree, self.power())
+        return tree
+
+    def big(self, name: str) -> Tree:
+        """Sums, products, integrals, limits: kept by form."""
+        below = above = ""
+        while True:
+            if self.accept("_"):
+                below = self.raw_argument()
+            elif self.accept("^"):
+                above = self.raw_argument()
+            else:
+                break
+        return ("big", name, below, above, self.term())

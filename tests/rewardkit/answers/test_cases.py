@@ -1,0 +1,43 @@
+"""Answer checking on cases kept as data: adding a case is adding a line to a file in tests/data."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit.answers import grade_gsm8k, grade_math
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+
+
+def _cases(name: str) -> list[Any]:
+    rows = [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+    return [pytest.param(row, id=row["id"]) for row in rows]
+
+
+def _check(case: dict[str, Any], grade: Any) -> None:
+    if case["expect"] is None:
+        assert math.isnan(grade.value), grade
+    else:
+        assert grade.value == case["expect"], (case["why"], grade)
+    if "status" in case:
+        assert grade.status.name == case["status"], grade
+    if "rung" in case:
+        assert grade.rung == case["rung"], grade
+    if grade.answer is not None and not (grade.answer.marker == "boxed" and ", " in grade.answer.text):
+        start, end = grade.answer.span
+        assert case["response"][start:end] == grade.answer.text
+
+
+@pytest.mark.parametrize("case", _cases("answers_gsm8k.jsonl"))
+def test_gsm8k(case: dict[str, Any]) -> None:
+    _check(case, grade_gsm8k(case["response"], case["gold"], mode=case.get("mode", "flexible")))
+
+
+@pytest.mark.parametrize("case", _cases("answers_math.jsonl"))
+def test_math(case: dict[str, Any]) -> None:
+    _check(case, grade_math(case["response"], case["gold"], mode=case.get("mode", "flexible")))

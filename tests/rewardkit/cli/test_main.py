@@ -1,0 +1,123 @@
+"""The command line itself: help, version, exit codes, and what it imports."""
+
+import pkgutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import rewardkit
+from rewardkit import cli
+from rewardkit.errors import ConfigError, RunError
+
+HEAVY = ("numpy", "rich", "sympy", "regex", "torch", "ray", "verl", "omegaconf")
+"""typer itself may import pydantic to read a subcommand's arguments."""
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """A subcommand that does what the test says."""
+
+    def install(action):
+        module = type(sys)("rewardkit.cli.planted")
+        module.app = cli.typer.Typer(**cli.PLAIN)
+        module.app.command()(action)
+        monkeypatch.setitem(sys.modules, "rewardkit.cli.planted", module)
+        monkeypatch.setitem(cli.COMMANDS, "planted", "Planted by a test.")
+
+    return install
+
+
+def test_help_names_every_subcommand(capsys):
+    assert cli.run(["--help"]) == 0
+    text = capsys.readouterr().out
+    for name, line in cli.COMMANDS.items():
+        assert name in text and line.split()[0] in text
+
+
+def test_there_is_a_line_for_every_module_and_a_module_for_every_line(capsys):
+    modules = {m.name.replace("_", "-") for m in pkgutil.iter_modules(cli.__path__) if not m.name.startswith("_")}
+    assert modules == set(cli.COMMANDS)
+    for name in cli.COMMANDS:
+        assert cli.run([name, "--help"]) == 0
+        assert f"rewardkit {name}" in capsys.readouterr().out
+
+
+def imported(arguments: list[str], *watched: str) -> str:
+    show = f"print([m for m in {watched} if m in sys.modules])"
+    return python("-c", f"import sys; from rewardkit.cli import run; run({arguments}); {show}").stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+def test_help_and_version_import_nothing_heavy(arguments):
+    assert imported(arguments, *HEAVY, "pydantic") == "[]"
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_the_help_of_a_subcommand_imports_nothing_heavy(name):
+    assert imported([name, "--help"], *HEAVY) == "[]"
+
+
+def test_the_time_of_help_is_printed(capsys):
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        assert python("-m", "rewardkit", "--help").returncode == 0
+        times.append(time.perf_counter() - start)
+    with capsys.disabled():
+        print(f"\n`rewardkit --help`: best of {len(times)}: {min(times) * 1000:.0f} ms")
+
+
+def test_version():
+    done = python("-m", "rewardkit", "--version")
+    assert (done.returncode, done.stdout) == (0, f"rewardkit {rewardkit.__version__}\n")
+
+
+@pytest.mark.parametrize("arguments", [["trian"], ["--no-such-option"], ["train", "--no-such-option"]])
+def test_wrong_usage_is_bad_input(arguments, capsys):
+    assert cli.run(arguments) == 2
+    captured = capsys.readouterr()
+    assert "Error" in captured.err and not captured.out and "Traceback" not in captured.err
+
+
+def test_an_error_of_the_users_is_one_message_and_exit_code_2(command, capsys):
+    def fail() -> None:
+        raise ConfigError("the key is 7; expected 8", hint="write 8")
+
+    command(fail)
+    assert cli.run(["planted"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == "rewardkit: the key is 7; expected 8\n  hint: write 8\n" and not captured.out
+
+
+def test_a_run_that_died_is_exit_code_1(command, capsys):
+    def fail() -> None:
+        raise RunError("the run died")
+
+    command(fail)
+    assert cli.run(["planted"]) == 1
+    assert capsys.readouterr().err == "rewardkit: the run died\n"
+
+
+def test_a_bug_is_not_dressed_up(command):
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    command(fail)
+    with pytest.raises(ZeroDivisionError):
+        cli.run(["planted"])
+
+
+def test_ctrl_c_is_exit_code_130(command, capsys):
+    def wait() -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    command(wait)
+    assert cli.run(["planted"]) == 130
+    assert "Traceback" not in capsys.readouterr().err

@@ -1,0 +1,106 @@
+"""`rewardkit train` up to the start of verl: bad input is refused in seconds, and nothing is written or started."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rewardkit.cli.train import split
+from rewardkit.errors import ConfigError
+
+pytest.importorskip("verl", reason="needs verl installed: pip install 'rewardkit-rl[verl]'")
+
+
+def train(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    import os
+
+    command = [sys.executable, "-m", "rewardkit", "train", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], (None, [])),
+        (["tiny"], ("tiny", [])),
+        (["a.yaml", "k=v", "~x"], ("a.yaml", ["k=v", "~x"])),
+        (["k=v", "+l=w"], (None, ["k=v", "+l=w"])),
+    ],
+)
+def test_the_config_comes_first_and_then_its_keys(arguments, expected):
+    assert split(arguments) == expected
+
+
+def test_two_configs_are_refused():
+    with pytest.raises(ConfigError, match=r"'b\.yaml' is not key=value"):
+        split(["a.yaml", "b.yaml"])
+
+
+BAD = {
+    "an unknown key": (["trainer.sve_freq=5"], ["trainer.sve_freq", "trainer.save_freq"]),
+    "an unknown recipe": (["tinny"], ["tinny", "'tiny'"]),
+    "a missing config": (["nowhere.yaml"], ["nowhere.yaml"]),
+    "a missing data file": (["data.train_files=nowhere.parquet"], ["nowhere.parquet"]),
+    "a missing model": (["model.path=./nowhere"], ["nowhere"]),
+    "a formula that doesn't parse": (["--reward", "length(0.1"], ["length(0.1"]),
+    "an unknown term": (["--reward", "lenght(0.1)"], ["lenght", "'length'"]),
+    "a missing reward file": (["--reward", "nowhere.py"], ["nowhere.py"]),
+    "an argument that is no key": (["tiny", "oops"], ["oops", "key=value"]),
+    "a folder that holds something else": (["--out", "full"], ["full", "letter.txt", "--out"]),
+    "a folder that is a file": (["--out", "full/letter.txt"], ["letter.txt"]),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_one_message_in_seconds_and_leaves_nothing(what, tmp_path):
+    arguments, words = BAD[what]
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    start = time.monotonic()
+    done = train(tmp_path, *arguments)
+    seconds = time.monotonic() - start
+    assert done.returncode == 2 and not done.stdout, done.stdout + done.stderr
+    assert done.stderr.startswith("rewardkit: ") and "Traceback" not in done.stderr
+    assert not [word for word in words if word not in done.stderr], done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+    assert seconds < 15, "5 s on a machine of its own"
+
+
+def test_without_verl_it_says_what_to_install(tmp_path):
+    blocker = tmp_path / "blocker"
+    blocker.mkdir()
+    code = """
+import importlib.util
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *a, **k: None if name.split(".")[0] == "verl" else real(name, *a, **k)
+"""
+    (blocker / "sitecustomize.py").write_text(code)
+    done = train(tmp_path, PYTHONPATH=f"{blocker}:{Path(__file__).parents[3]}")
+    assert done.returncode == 2
+    assert "verl is not installed" in done.stderr and "rewardkit-rl[verl]" in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["blocker"]
+
+
+def test_a_dry_run_prints_a_config_that_is_the_runs_and_writes_nothing(tmp_path):
+    done = train(tmp_path, "trainer.total_training_steps=7", "--reward", "length(0.5)", "--out", "here", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    config = yaml.safe_load(done.stdout)
+    assert config["trainer"]["total_training_steps"] == 7
+    assert config["trainer"]["default_local_dir"] == str(tmp_path / "here" / "checkpoints")
+    assert config["trainer"]["logger"] == ["console", "file"]
+    assert config["reward"]["reward_kwargs"]["rewardkit"]["formula"] == "length(0.5)"
+    assert "verl.trainer.main_ppo --config-path=" + str(tmp_path / "here") in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_can_be_run_again_from_what_it_printed(tmp_path):
+    first = train(tmp_path, "--reward", "length(0.5)", "--out", "here", "--dry-run")
+    (tmp_path / "again.yaml").write_text(first.stdout)
+    again = train(tmp_path, "again.yaml", "--out", "here", "--dry-run", "model.path=here/assets/model")
+    assert "'here" not in again.stderr and again.returncode == 2 and "here/assets/model" in again.stderr

@@ -1,0 +1,87 @@
+"""The byte table against the tokenizers themselves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("transformers")
+
+from rewardkit.decoding import Decoder
+from tests.trainer_glue.verl.tokenizers import byte_tokenizer
+
+TOKENIZER = byte_tokenizer()
+DECODER = Decoder(TOKENIZER)
+
+
+def own(ids: list[int], tokenizer: object = TOKENIZER) -> str:
+    return tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)  # type: ignore[attr-defined]
+
+
+def test_a_byte_level_tokenizer_gets_the_table() -> None:
+    assert DECODER.is_table
+
+
+@given(st.lists(st.integers(0, len(TOKENIZER) - 1), max_size=40))
+def test_any_ids_decode_as_the_tokenizer_decodes_them(ids: list[int]) -> None:
+    assert DECODER([ids]) == [own(ids)]
+
+
+@given(st.text(max_size=60))
+def test_text_comes_back(text: str) -> None:
+    text = text.encode("utf-8", "replace").decode()
+    ids = TOKENIZER(text, add_special_tokens=False)["input_ids"]
+    special = TOKENIZER.all_special_tokens
+    if not any(s in text for s in special):
+        assert DECODER([ids]) == [text]
+
+
+@given(st.lists(st.integers(0, len(TOKENIZER) - 1), min_size=1, max_size=30))
+def test_token_ends_go_up_to_the_whole_text(ids: list[int]) -> None:
+    ends = DECODER.token_ends(ids)
+    assert len(ends) == len(ids)
+    assert (ends[1:] >= ends[:-1]).all()
+    assert ends[-1] == len(DECODER([ids])[0])
+
+
+def test_a_character_split_over_tokens_ends_with_its_last_byte() -> None:
+    ids = TOKENIZER("a🙂b", add_special_tokens=False)["input_ids"]
+    ends = DECODER.token_ends(ids).tolist()
+    assert len(ids) > 3
+    assert ends == [1] + [1] * (len(ids) - 3) + [2, 3]
+
+
+def test_ids_beyond_the_vocabulary_decode_to_nothing() -> None:
+    ids = TOKENIZER("four", add_special_tokens=False)["input_ids"]
+    assert DECODER([[*ids, len(TOKENIZER) + 5]]) == ["four"]
+
+
+def test_another_kind_of_tokenizer_decodes_by_itself() -> None:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = {"<unk>": 0, "two": 1, "plus": 2, "##s": 3}
+    backend = Tokenizer(models.WordPiece(words, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.decoder = decoders.WordPiece()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>")
+    decoder = Decoder(tokenizer)
+    assert not decoder.is_table
+    assert decoder([[1, 2, 3]]) == [own([1, 2, 3], tokenizer)] == ["two pluss"]
+    assert decoder.token_ends([1, 2, 3]).tolist() == [3, 8, 9]
+
+
+def test_the_real_llama_3_tokenizer(shared_data: Path) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(shared_data / "llama3_tokenizer")
+    decoder = Decoder(tokenizer)
+    assert decoder.is_table
+    with (shared_data / "gsm8k_test.jsonl").open() as lines:
+        texts = [json.loads(line)["answer"] for line in lines]
+    ids = tokenizer([*texts, "é漢字🙂 \u200d🏽 end"], add_special_tokens=False)["input_ids"]
+    assert decoder(ids) == [own(i, tokenizer) for i in ids] == [*texts, "é漢字🙂 \u200d🏽 end"]

@@ -1,0 +1,84 @@
+"""A model folder and data files that the config's checks accept, and a way to plant faults in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("verl", reason="verl is not installed")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    (folder / "tokenizer.json").write_text("{}")
+    (folder / "tokenizer_config.json").write_text("{}")
+    (folder / "chat_template.jinja").write_text("{{ messages }}")
+    (folder / "model.safetensors").write_bytes(b"")
+    return folder
+
+
+def rows(count: int = 64, **changes: Any) -> list[dict[str, Any]]:
+    row = {
+        "data_source": "mine",
+        "prompt": [{"role": "user", "content": "1 + 1?"}],
+        "reward_model": {"style": "rule", "ground_truth": "2"},
+        "extra_info": {"index": 0},
+    }
+    row.update(changes)
+    return [{k: v for k, v in row.items() if v is not ...}] * count
+
+
+@pytest.fixture
+def write_data(tmp_path: Path) -> Callable[..., Path]:
+    """Write a parquet of rows; a keyword changes a column, `...` leaves it out."""
+    import pyarrow
+    import pyarrow.parquet
+
+    def write(name: str = "data.parquet", count: int = 64, **changes: Any) -> Path:
+        path = tmp_path / name
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows(count, **changes)), path)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def good(model: Path, write_data: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
+    """A config file that resolves; keywords are lines of YAML put after the section that they name."""
+    data = write_data()
+
+    def write(extra: str = "", **sections: str) -> Path:
+        def more(name: str, indent: int) -> str:
+            return "".join(f"{' ' * indent}{line}\n" for line in sections.get(name, "").splitlines())
+
+        text = (
+            "rewardkit:\n"
+            + (more("rewardkit", 2) or "  reward: length(0.1, cap=1) + gsm8k()\n")
+            + f"data:\n  train_files: {data}\n  val_files: {data}\n  train_batch_size: 8\n"
+            + more("data", 2)
+            + f"actor_rollout_ref:\n  model:\n    path: {model}\n"
+            + more("model", 4)
+            + "  actor:\n    ppo_mini_batch_size: 8\n    ppo_micro_batch_size_per_gpu: 4\n"
+            + more("actor", 4)
+            + "  rollout:\n    name: vllm\n    n: 4\n    tensor_model_parallel_size: 1\n"
+            + "    log_prob_micro_batch_size_per_gpu: 4\n"
+            + more("rollout", 4)
+            + "algorithm:\n  adv_estimator: grpo\n"
+            + more("algorithm", 2)
+            + "trainer:\n  n_gpus_per_node: 1\n"
+            + more("trainer", 2)
+            + extra
+        )
+        path = tmp_path / "config.yaml"
+        path.write_text(text)
+        return path
+
+    return write

@@ -1,0 +1,179 @@
+"""The sampler against verl's own TransferQueue, in a real Ray instance on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("verl")
+pytest.importorskip("transfer_queue")
+
+from rewardkit import Batch, compile, parse
+from rewardkit.errors import CompileError, UnscoredError
+from tests.trainer_glue.verl.test_manager import ids, run, single
+from tests.trainer_glue.verl.tokenizers import byte_tokenizer
+
+pytestmark = pytest.mark.run
+
+
+@pytest.fixture(scope="module")
+def queue() -> Iterator[Any]:
+    import ray
+    import transfer_queue as tq
+    import verl
+    from omegaconf import OmegaConf
+
+    ray.init(num_cpus=16, include_dashboard=False, log_to_driver=False)
+    config = OmegaConf.load(Path(verl.__file__).parent / "trainer/config/transfer_queue/transfer_queue.yaml")
+    config.enable = True
+    config.backend.SimpleStorage.num_data_storage_units = 1
+    tq.init(config)
+    yield tq
+    tq.close()
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def tokenizer_folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("tokenizer")
+    byte_tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+def sampler(formula: str, tokenizer: str | None = None, **options: Any) -> Any:
+    from trainer_glue.verl import ReplayBuffer
+
+    wired = {"formula": formula, "source": None, "name": None, "tokenizer": tokenizer}
+    return ReplayBuffer(
+        trainer_mode="sync",
+        trainer_config={},
+        max_off_policy_threshold=8,
+        max_off_policy_strategy="drop",
+        sampler_kwargs={"rewardkit": wired, "poll_interval": 0.05, **options},
+        refill_fn=lambda n: None,
+    )
+
+
+def put(tq: Any, formula: str, groups: dict[str, list[str]], *, gold: Any = "4", step: int = 7) -> None:
+    """Groups of responses, scored by the reward loop's manager and stored as verl's agent loop stores them."""
+    from verl.utils.tensordict_utils import list_of_dict_to_tensordict
+
+    from trainer_glue.verl import RewardManager
+
+    manager = RewardManager(tokenizer=byte_tokenizer(), reward=formula)
+    keys, fields, tags = [], [], []
+    for uid, texts in groups.items():
+        for session, text in enumerate(texts):
+            tokens = torch.tensor(ids(text), dtype=torch.long)
+            (result,) = run(manager, single(text, gold=gold, step=step, uid=uid))
+            scores = torch.zeros(len(tokens))
+            if len(tokens):
+                scores[-1] = result["reward_score"]
+            keys.append(f"{uid}_{session}_0")
+            fields.append(
+                {
+                    "uid": uid,
+                    "responses": tokens,
+                    "response_mask": torch.ones_like(tokens),
+                    "rm_scores": scores,
+                    "data_source": "openai/gsm8k",
+                    "reward_model": {"ground_truth": gold},
+                    "extra_info": {"index": session},
+                    "raw_prompt": [{"role": "user", "content": "What is 2 + 2?"}],
+                    "extra_fields": {"reward_extra_info": result["reward_extra_info"]},
+                }
+            )
+            tags.append({"status": "success", "response_len": len(tokens), "global_steps": step})
+    prompts = [{"is_prompt": True, "status": "finished", "global_steps": step}] * len(groups)
+    tq.kv_batch_put(keys=list(groups), partition_id="train", tags=prompts)
+    tq.kv_batch_put(keys=keys, fields=list_of_dict_to_tensordict(fields), tags=tags, partition_id="train")
+
+
+def stored(tq: Any, batch: Any) -> dict[str, Any]:
+    data = tq.kv_batch_get(keys=batch.keys, partition_id="train", select_fields=["rm_scores"])
+    return dict(zip(batch.keys, data["rm_scores"].unbind(), strict=True))
+
+
+@pytest.fixture
+def clean(queue: Any) -> Iterator[Any]:
+    yield queue
+    for partition, items in (queue.kv_list() or {}).items():
+        if items:
+            queue.kv_clear(partition_id=partition, keys=list(items))
+
+
+def test_training_metrics_hold_every_term(clean: Any) -> None:
+    formula = "gsm8k() + length(0.1, cap=1)"
+    put(clean, formula, {"u1": ["#### 4", "none here"], "u2": ["#### 5", "#### 4 ok"]})
+    batch, metrics = sampler(formula).sample(global_steps=7, partition_id="train", batch_size=2)
+    assert len(batch.keys) == 4
+    assert metrics["reward/gsm8k/mean"] == 0.5
+    assert metrics["reward/gsm8k/status/no_answer"] == 0.25
+    assert metrics["reward/length/mean"] == pytest.approx((0.2 + 0.2 + 0.2 + 0.3) / 4)
+    assert metrics["reward/total/mean"] == pytest.approx(0.5 + 0.225)
+    assert metrics["reward/unscored"] == 0.0
+
+
+def test_group_relative_and_placed_rewards_equal_the_program_s_own(clean: Any, tokenizer_folder: str) -> None:
+    formula = "gsm8k().on('#### \\\\d') + 0.5 * group_zscore(length()).spread() + schedule({0: 1, 5: 2})"
+    groups = {"u1": ["so #### 4", "a b c d", "é"], "u2": ["#### 5 x", "#### 4", "#### 4"]}
+    put(clean, formula, groups)
+    batch, metrics = sampler(formula, tokenizer_folder).sample(global_steps=7, partition_id="train", batch_size=2)
+    texts = [t for group in groups.values() for t in group]
+    uids = [u for u, group in groups.items() for _ in group]
+    tokens = [ids(t) for t in texts]
+    program = compile(parse(formula))
+    scores = program(Batch(texts, ground_truths=["4"] * 6, groups=uids, tokens=tokens, step=7))
+    width = max(map(len, tokens))
+    mask = [[i < len(t) for i in range(width)] for t in tokens]
+    from rewardkit.decoding import Decoder
+
+    decoder = Decoder(byte_tokenizer())
+    expected = scores.token_rewards(mask, token_ends=lambda i: decoder.token_ends(tokens[i]))
+    found = stored(clean, batch)
+    for i, (uid, session) in enumerate((u, s) for u, group in groups.items() for s in range(len(group))):
+        line = found[f"{uid}_{session}_0"]
+        assert line.tolist() == pytest.approx(expected[i, : len(tokens[i])].tolist(), abs=1e-6)
+    assert metrics["reward/total/mean"] == pytest.approx(scores.total.mean())
+
+
+def test_unscored_rows_teach_nothing_and_too_many_stop_the_run(clean: Any) -> None:
+    formula = "length(0.1) + gsm8k()"
+    put(clean, formula, {"u1": ["a #### 4", "a b #### 4", "c"]})
+    put(clean, formula, {"u2": ["a b c d"]}, gold=None)
+    batch, metrics = sampler(formula, unscored_limit=0.5).sample(7, "train", 2)
+    assert metrics["reward/unscored"] == 0.25
+    assert metrics["reward/gsm8k/status/bad_gold"] == 0.25
+    assert stored(clean, batch)["u2_0_0"].sum() == 0.0
+    put(clean, formula, {"u3": ["a b c d"]}, gold=None)
+    with pytest.raises(UnscoredError, match=r"100% of 1 .*gsm8k: 1 BAD_GOLD"):
+        sampler(formula).sample(7, "train", 1)
+
+
+def test_a_response_without_tokens_is_left_out(clean: Any) -> None:
+    formula = "length(0.1)"
+    put(clean, formula, {"u1": ["a b", "c"]})
+    rows = sampler(formula)
+    key, empty = "u1_1_0", {"status": "success", "response_len": 0, "global_steps": 7}
+    clean.kv_batch_put(keys=[key], partition_id="train", tags=[empty])
+    batch, metrics = rows.sample(7, "train", 1)
+    assert batch.keys == ["u1_0_0"]
+    assert metrics["reward/total/mean"] == pytest.approx(0.2)
+
+
+def test_a_sampler_without_a_formula_says_where_it_goes() -> None:
+    from trainer_glue.verl import ReplayBuffer
+
+    with pytest.raises(CompileError, match="sampler_kwargs.rewardkit"):
+        ReplayBuffer(
+            trainer_mode="sync",
+            trainer_config={},
+            max_off_policy_threshold=8,
+            max_off_policy_strategy="drop",
+            sampler_kwargs={},
+            refill_fn=None,
+        )
