@@ -7,7 +7,8 @@ handler, no alarm and no signal is set in the calling process. A worker's end co
 the next request gets a new one. Workers end when their standard input closes, which it does when the calling process
 ends in any way.
 
-What may not enter: what the requests mean. A request names an importable function of ``rewardkit``.
+What may not enter: what the requests mean. A request names an importable function, which code chooses and never a
+model's text; its arguments are data.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ class Pool:
             self._release(worker)
 
     def run(self, function: str, arguments: Sequence[Any], *, cpu_seconds: float) -> Result:
-        """Call ``module:name`` in a worker. The function must be rewardkit's own."""
+        """Call ``module:name`` in a worker."""
         return self.run_many(function, [arguments], cpu_seconds=cpu_seconds)[0]
 
     def run_many(
@@ -320,8 +321,6 @@ def serve(memory_bytes: int, preload: str = "") -> None:
         name, cpu_seconds, arguments = json.loads(line)
         if name not in functions:
             module, _, attribute = name.partition(":")
-            if module.partition(".")[0] != "rewardkit":
-                raise SystemExit(f"{name}: only rewardkit's own functions run in a worker")
             functions[name] = getattr(importlib.import_module(module), attribute)
         signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
         try:
@@ -332,24 +331,3 @@ def serve(memory_bytes: int, preload: str = "") -> None:
             answer = [False, traceback.format_exc(limit=8)]
         signal.setitimer(signal.ITIMER_PROF, 0)
         answers.write(json.dumps(answer).encode() + b"\n")
-
-
-def probe(action: str, argument: Any) -> Any:
-    """Something for a worker to do that shows how it ends: for tests of a pool and for ``rewardkit doctor``."""
-    if action == "raise":
-        raise ValueError(argument)
-    if action == "sleep":
-        time.sleep(argument)
-    elif action == "spin":
-        end = time.process_time() + argument
-        while time.process_time() < end:
-            pass
-    elif action == "power":
-        return len(str(3**argument))
-    elif action == "exit":
-        os._exit(3)
-    elif action == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
-    elif action == "memory":
-        return len(bytearray(8 << 30))
-    return argument

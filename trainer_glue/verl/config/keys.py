@@ -139,12 +139,17 @@ def suggest(path: str, schema: Key) -> str | None:
     if path in known:
         return "nest it: " + " ".join("{" * bool(i) + f"{part}:" for i, part in enumerate(path.split(".")))
     parent, _, leaf = path.rpartition(".")
-    siblings = [p for p in known if p.rpartition(".")[0] == parent]
-    near = difflib.get_close_matches(path, siblings, n=1, cutoff=0.75)
-    if not near:
-        elsewhere = [p for p in known if p.rpartition(".")[2] == leaf]
-        # the shortest place is the one users set; the others are copies that follow it
-        near = sorted(elsewhere, key=lambda p: (-difflib.SequenceMatcher(None, p, path).ratio(), p.count(".")))[:1]
-    if not near:
-        near = difflib.get_close_matches(path, known, n=1, cutoff=0.7)
-    return f"did you mean {near[0]}?" if near else None
+    siblings = [p.rpartition(".")[2] for p in known if p.rpartition(".")[0] == parent]
+    elsewhere = [p for p in known if p.rpartition(".")[2] == leaf]
+    if spelled := difflib.get_close_matches(leaf, siblings, n=1, cutoff=0.85):
+        near = f"{parent}.{spelled[0]}" if parent else spelled[0]
+    elif elsewhere:
+        # of several places the nearest by name is the one users set; the others follow it
+        near = min(elsewhere, key=lambda p: (-difflib.SequenceMatcher(None, p, path).ratio(), p.count(".")))
+    elif spelled := difflib.get_close_matches(leaf, siblings, n=1, cutoff=0.6):
+        near = f"{parent}.{spelled[0]}" if parent else spelled[0]
+    elif distant := difflib.get_close_matches(path, known, n=1, cutoff=0.7):
+        near = distant[0]
+    else:
+        return None
+    return f"did you mean {near}?"

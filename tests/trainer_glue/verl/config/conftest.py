@@ -61,7 +61,8 @@ def good(model: Path, write_data: Callable[..., Path], tmp_path: Path) -> Callab
 
         text = (
             "rewardkit:\n"
-            + (more("rewardkit", 2) or "  reward: length(0.1, cap=1) + gsm8k()\n")
+            + ("" if "reward:" in sections.get("rewardkit", "") else "  reward: length(0.1, cap=1) + gsm8k()\n")
+            + more("rewardkit", 2)
             + f"data:\n  train_files: {data}\n  val_files: {data}\n  train_batch_size: 8\n"
             + more("data", 2)
             + f"actor_rollout_ref:\n  model:\n    path: {model}\n"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -172,7 +172,7 @@ def test_training_files_stand_in_for_validation_files(good: Good) -> None:
 
 
 def test_a_chat_template_goes_to_a_tokenizer_without_one_only(good: Good, model: Path) -> None:
-    path = good(rewardkit="reward: length(0.1)\nchat_template: llama-3")
+    path = good(rewardkit="chat_template: llama-3")
     kept = resolve(path, accelerator=True)
     assert kept.config["actor_rollout_ref"]["model"]["custom_chat_template"] is None
     assert [f.code for f in kept.findings] == ["own-template"]
@@ -209,10 +209,11 @@ def test_neither_verl_nor_torch_is_imported_and_it_takes_seconds() -> None:
         "resolve('tiny', accelerator=False)\n"
         "print([m for m in ('verl', 'torch', 'ray', 'transformers') if m in sys.modules])\n"
     )
-    start = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-    assert time.perf_counter() - start < 5
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5, "CPU seconds, imports included"
 
 
 def test_verl_missing_or_untested_is_one_of_the_findings(good: Good, monkeypatch: pytest.MonkeyPatch) -> None:

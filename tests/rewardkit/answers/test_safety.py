@@ -1,0 +1,147 @@
+"""Model text is never executed, and never costs more than it may."""
+
+from __future__ import annotations
+
+import ast
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import rewardkit.answers
+from rewardkit.answers import MODES, grade_choice, grade_exact, grade_gsm8k, grade_math, grade_math_many, grade_numeric
+from rewardkit.answers.latex import symbolic
+from rewardkit.answers.latex.parser import parse
+from rewardkit.answers.latex.tree import encoded
+from rewardkit.batch import Status
+from rewardkit.workers import Outcome, Pool
+
+PACKAGE = Path(rewardkit.answers.__file__).parent
+FORBIDDEN = {"eval", "exec", "compile", "sympify", "parse_expr", "parse_latex", "S", "__import__", "lambdify"}
+
+
+def test_no_source_file_names_an_evaluator() -> None:
+    for path in [*PACKAGE.rglob("*.py"), PACKAGE.parent / "workers.py"]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                owner = getattr(getattr(node.func, "value", None), "id", "")
+                if name == "compile" and owner in ("re", "regex"):
+                    continue
+                assert name not in FORBIDDEN, f"{path}:{node.lineno} calls {name}"
+
+
+def test_no_text_reaches_sympys_parsers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a text was parsed as Python")
+
+    monkeypatch.setattr("sympy.parsing.sympy_parser.parse_expr", refuse)
+    monkeypatch.setattr("sympy.parsing.sympy_parser.eval_expr", refuse)
+    for gold, answer in ((r"\sin^2 x + \cos^2 x", "1"), (r"\log_2 8", "3"), (r"1 \le |z| \le 2", r"[-2,-1]\cup[1,2]")):
+        question = "same-region" if "le" in gold else "equal"
+        assert symbolic.answer(question, encoded(parse(gold)), encoded(parse(answer)), True)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "__import__('pathlib').Path('{marker}').touch()",
+        "__import__('os').system('touch {marker}') or 0",
+        "().__class__.__base__.__subclasses__()",
+        "(lambda: open('{marker}', 'w'))() or 0",
+        "exec(\"open('{marker}','w')\")",
+        "x.subs(x, __import__('os').system('touch {marker}'))",
+        "\\text{{__import__('os').system('touch {marker}')}}",
+        "sin(open('{marker}','w'))",
+    ],
+)
+def test_payloads_are_neither_run_nor_paid(payload: str, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    code = payload.format(marker=marker)
+    for response in (code, f"\\boxed{{{code}}}", f"#### {code}", f"<answer>{code}</answer>", f"The answer is {code}"):
+        for gold in ("0", "x", "1"):
+            assert grade_math(response, gold).value == 0, response
+            assert grade_gsm8k(response, gold).value == 0, response
+    assert not marker.exists()
+
+
+def _hostile() -> dict[str, str]:
+    n = 1 << 20
+    units = [
+        "#### ", "#", "1,", "1 ", "\n", "1\n", "\\boxed{", "\\boxed{1}", "answer ", "The answer is ", "<answer>", "<think>",
+        "</think>", "<|", "<|im_end|>", ".", "-", "-.", "-5", "$", "é", "1é", "1? ", "1st ", "\\frac{1}{", "1/", "1=", "(", "not ",
+        "x1", "box", "1\u200b", "½", "١", "1?", "1?\n", "x 1. ", "1e", "1 or ", "$x", "\\(", "\\[ ", "\\begin{pmatrix}", "a. ", "A ",
+        "is A or ", "not A ", "#### 9^{9}! ", "\\{", "\\pm", "|",
+    ]  # fmt: skip
+    texts = {repr(unit): (unit * (n // len(unit) + 1))[:n] for unit in units}
+    texts["digits after ####"] = "#### " + "9" * (n - 5)
+    texts["blanks after ####"] = "####" + " " * (n - 4)
+    texts["blanks before a number"] = " " * (n - 1) + "1"
+    texts["blanks after a label"] = "The answer is" + " " * (n - 13)
+    texts["over the limit"] = "1" * (n + 1)
+    return texts
+
+
+@pytest.mark.parametrize("name", _hostile())
+def test_any_megabyte_takes_at_most_fifty_milliseconds(name: str) -> None:
+    text = _hostile()[name]
+    graders = {
+        **{f"gsm8k {mode}": (lambda t, m=mode: grade_gsm8k(t, "18", mode=m)) for mode in MODES},
+        "numeric": lambda t: grade_numeric(t, "18", tolerance=1),
+        "choice": lambda t: grade_choice(t, "B"),
+        "exact": lambda t: grade_exact(t, "B", normalize="words"),
+        "math": lambda t: grade_math(t, "x^2"),
+        "math strict": lambda t: grade_math(t, "x^2", mode="strict"),
+    }
+    for grader_name, grade in graders.items():
+        spent = []
+        for _ in range(3):
+            started = time.thread_time()
+            grade(text)
+            spent.append(time.thread_time() - started)
+            if spent[-1] < 0.05:
+                break
+        assert min(spent) < 0.05, f"{grader_name}: {1000 * min(spent):.0f} ms"
+
+
+BOMB = r"(x+1)^{200}(x+2)^{199}(\sin x+y)^{150}\sqrt{x+1} - \sqrt{x+1}(x+2)^{199}(x+1)^{200}(y+\sin x)^{150}+\log(x)"
+
+
+def test_an_answer_that_uses_up_its_time_is_a_timeout_and_scored_zero() -> None:
+    with_pool = Pool(1, preload="rewardkit.answers.latex.symbolic")
+    grade = grade_math(rf"\boxed{{{BOMB}}}", r"\log(x) + \sin(x)^2 + \cos(x)^2 - 1", cpu_seconds=0.3, pool=with_pool)
+    with_pool.close()
+    assert (grade.value, grade.status) == (0.0, Status.TIMEOUT)
+
+
+def test_a_gold_that_uses_up_the_time_is_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the answer, a question about this gold never comes back."""
+    pool = Pool(1)
+    real = pool.run_many
+
+    def out_of_time(function: str, calls: object, *, cpu_seconds: float, budget_seconds: float | None = None) -> object:
+        return real("tests.rewardkit.worker_actions:probe", [["spin", 9]] * len(calls), cpu_seconds=0.05)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pool, "run_many", out_of_time)
+    assert grade_math(r"$\sin(x)^2+\cos(x)^2$", "1", pool=pool).status is Status.BAD_GOLD
+    pool.close()
+
+
+def test_rows_that_the_budget_does_not_reach_are_unscored_not_wrong() -> None:
+    pool = Pool(1)
+    grades = grade_math_many([r"$\sin(x)^2+\cos(x)^2$", "1"], ["1", "1"], budget_seconds=0.0, pool=pool)
+    pool.close()
+    assert grades[0].status is Status.ERROR
+    assert Outcome.EXPIRED.value in grades[0].reason
+    assert grades[1].value == 1
+
+
+def test_a_thread_gives_the_main_threads_verdicts() -> None:
+    cases = [(r"\boxed{\sin^2 x + \cos^2 x}", "1"), (r"\boxed{\log_2 8}", "3"), (r"\boxed{2}", "3"), (r"\boxed{\frac{36}{2}}", "18")]
+    here = [grade_math(r, g).value for r, g in cases]
+    there: list[float] = []
+    thread = threading.Thread(target=lambda: there.extend(grade_math(r, g).value for r, g in cases))
+    thread.start()
+    thread.join()
+    assert here == there == [1.0, 1.0, 0.0, 1.0]

@@ -1,0 +1,47 @@
+"""The blocks of the README run."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+
+
+def test_python_blocks_give_the_output_that_they_show() -> None:
+    failed, tried = doctest.testfile(str(README), module_relative=False)
+    assert tried >= 10
+    assert failed == 0
+
+
+def test_the_package_s_own_example() -> None:
+    import rewardkit
+
+    failed, tried = doctest.testmod(rewardkit)
+    assert (failed, tried >= 3) == (0, True)
+
+
+def test_every_command_of_the_shell_blocks_exists() -> None:
+    from rewardkit.cli import COMMANDS
+
+    blocks = "\n".join(re.findall(r"```console\n(.*?)```", README.read_text(), re.DOTALL))
+    used = set(re.findall(r"^rewardkit (\w+)", blocks, re.MULTILINE))
+    assert used
+    assert used <= set(COMMANDS)
+    targets = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"(?:`|^)make ([a-z-]+)", README.read_text(), re.MULTILINE)) <= targets
+
+
+def test_the_yaml_block_pays_by_the_formula_that_it_shows() -> None:
+    yaml = pytest.importorskip("yaml")
+    pytest.importorskip("verl")
+    from rewardkit.source import reward_from_config
+
+    (block,) = re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL)
+    config = yaml.safe_load(block)
+    wired = [config["reward"]["reward_kwargs"], config["trainer"]["v1"]["sampler"]["sampler_kwargs"]]
+    assert reward_from_config(wired[0]["rewardkit"]) == reward_from_config(wired[1]["rewardkit"])
