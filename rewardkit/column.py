@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rewardkit.batch import Batch, Floats, Score, Status, Statuses
+from rewardkit.declared import COLUMN_OF, DeclaredBatch
 from rewardkit.expression import Expression, TokenReward
 
 if TYPE_CHECKING:
@@ -86,17 +87,7 @@ def run_term(node: Expression, batch: Batch) -> Column:
 
 
 def _column_of(batch: Batch, need: str) -> Sequence[Any] | None:
-    names = {
-        "response": "responses",
-        "ground_truth": "ground_truths",
-        "prompt": "prompts",
-        "data_source": "data_sources",
-        "extra_info": "extra_infos",
-        "group": "groups",
-        "truncated": "truncated",
-        "tokens": "tokens",
-    }
-    column: Sequence[Any] | None = getattr(batch, names[need])
+    column: Sequence[Any] | None = getattr(batch, COLUMN_OF[need])
     return column
 
 
@@ -106,11 +97,12 @@ def _all(n: int, status: Status, reason: str) -> Column:
 
 def _checked(node: Expression, term: Term[Any, Any], batch: Batch) -> Column:
     """The term's answers, held to what it declared."""
+    seen: Any = batch if term.builtin else DeclaredBatch(batch, frozenset(term.needs(node)), term.name)
     try:
         if term.batched:
-            column = _from_batched(term, batch, dict(node.params))
+            column = _from_batched(term, seen, dict(node.params))
         else:
-            column = _from_samples(term, batch, dict(node.params))
+            column = _from_samples(term, seen, dict(node.params))
     except Exception:
         return _all(len(batch), Status.ERROR, traceback.format_exc())
     if isinstance(node, TokenReward):

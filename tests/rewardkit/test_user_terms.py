@@ -152,6 +152,29 @@ def test_equal_rows_run_once_and_a_branch_that_no_row_takes_does_not_run() -> No
     assert seen == []
 
 
+def test_reading_what_is_not_declared_is_an_error_that_names_the_fix() -> None:
+    @term(verdict=True)
+    def right(sample: Sample) -> bool:
+        return sample.response == sample.ground_truth
+
+    @term(bounds=(0, 1), batched=True)
+    def share(batch: Batch) -> Any:
+        return [float(bool(p)) for p in batch.prompts or ()]
+
+    # Two equal responses with different golds: one score for both would be wrong.
+    batch = Batch(["4", "4"], ground_truths=["4", "5"], prompts=["a", "b"])
+    for formula, need in ((right(), "ground_truth"), (share(), "prompt")):
+        scores = compile(formula)(batch)
+        assert scores.unscored.all()
+        assert f"needs=('{need}',)" in (scores.first_reason() or "")
+
+    @term(verdict=True, needs=("ground_truth",))
+    def declared(sample: Sample) -> bool:
+        return sample.response == sample.ground_truth
+
+    assert compile(declared())(batch).total.tolist() == [1, 0]
+
+
 def test_fingerprints_follow_the_source_and_the_version() -> None:
     def build(version: str, body: int) -> Any:
         if body == 1:

@@ -96,7 +96,9 @@ def test_many_threads_share_the_workers(pool: Pool) -> None:
     answers: dict[int, list[int]] = {}
 
     def work(k: int) -> None:
-        answers[k] = [r.value for r in pool.run_many(HELPERS, [["echo", k * 100 + i] for i in range(25)], cpu_seconds=5)]
+        answers[k] = [
+            r.value for r in pool.run_many(HELPERS, [["echo", k * 100 + i] for i in range(25)], cpu_seconds=5)
+        ]
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
     for thread in threads:
@@ -143,7 +145,9 @@ def test_no_process_is_left_when_the_caller_ends(end: str) -> None:
         "print(*p.processes(), flush=True)\n" + ("os.kill(os.getpid(), signal.SIGKILL)\n" if end == "kill" else "")
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
     pids = [int(pid) for pid in done.stdout.split()]
     assert pids
     assert _gone(pids)

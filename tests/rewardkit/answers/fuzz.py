@@ -96,7 +96,9 @@ def run(minutes: float, seed: int) -> Counter[str]:
                 grade = grader(text)
             except Exception as error:
                 counts["FAULT exception"] += 1
-                print(json.dumps({"fault": repr(error), "grader": name, "response": text[:400], "gold": gold}), flush=True)
+                print(
+                    json.dumps({"fault": repr(error), "grader": name, "response": text[:400], "gold": gold}), flush=True
+                )
                 continue
             spent = 1000 * (time.thread_time() - started)
             if spent > LIMIT_MS:
@@ -105,7 +107,12 @@ def run(minutes: float, seed: int) -> Counter[str]:
                 spent = 1000 * (time.thread_time() - started)
             if spent > LIMIT_MS:
                 counts["FAULT slow"] += 1
-                print(json.dumps({"fault": f"{spent:.0f} ms", "grader": name, "chars": len(text), "response": text[:200]}), flush=True)
+                print(
+                    json.dumps(
+                        {"fault": f"{spent:.0f} ms", "grader": name, "chars": len(text), "response": text[:200]}
+                    ),
+                    flush=True,
+                )
             counts[grade.status.name] += 1
             if grade.value not in (0.0, 1.0) and grade.status not in (Status.BAD_GOLD, Status.ERROR):
                 counts["FAULT value"] += 1
@@ -117,7 +124,11 @@ def run(minutes: float, seed: int) -> Counter[str]:
                 compare_math(one, other, cpu_seconds=0.5).equal,
                 compare_math(other, one, cpu_seconds=0.5).equal,
             ]
-            if verdicts[0] != verdicts[1] or verdicts[2] != verdicts[3] or (one == other and one.strip() and not all(verdicts)):
+            if (
+                verdicts[0] != verdicts[1]
+                or verdicts[2] != verdicts[3]
+                or (one == other and one.strip() and not all(verdicts))
+            ):
                 counts["FAULT asymmetric or irreflexive"] += 1
                 print(json.dumps({"fault": f"verdicts {verdicts}", "left": one, "right": other}), flush=True)
     return counts

@@ -145,7 +145,8 @@ def suggest(path: str, schema: Key) -> str | None:
         near = f"{parent}.{spelled[0]}" if parent else spelled[0]
     elif elsewhere:
         # of several places the nearest by name is the one users set; the others follow it
-        near = min(elsewhere, key=lambda p: (-difflib.SequenceMatcher(None, p, path).ratio(), p.count(".")))
+        listed = [p for p in schema.paths(listed=True) if p.rpartition(".")[2] == leaf]
+        near = min(listed or elsewhere, key=lambda p: (-difflib.SequenceMatcher(None, p, path).ratio(), p.count(".")))
     elif spelled := difflib.get_close_matches(leaf, siblings, n=1, cutoff=0.6):
         near = f"{parent}.{spelled[0]}" if parent else spelled[0]
     elif distant := difflib.get_close_matches(path, known, n=1, cutoff=0.7):

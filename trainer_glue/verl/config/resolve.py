@@ -208,9 +208,20 @@ def _filled(config: Mapping[str, Any], written: Written) -> tuple[dict[str, Any]
     try:
         filled: dict[str, Any] = OmegaConf.to_container(OmegaConf.create(dict(config)), resolve=True)
     except OmegaConfBaseException as e:
-        key = str(e.full_key or "")
+        key = next((k for k in written.interpolations() if _fails(config, k)), str(e.full_key or ""))
         return None, [Finding("interpolation", key, str(e).splitlines()[0], written.where(key))]
     return filled, []
+
+
+def _fails(config: Mapping[str, Any], key: str) -> bool:
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        OmegaConf.select(OmegaConf.create(dict(config)), key)
+    except OmegaConfBaseException:
+        return True
+    return False
 
 
 def _check_whole(

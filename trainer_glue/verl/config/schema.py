@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,11 +56,13 @@ class Key:
         types: names of the types a value may have: bool, int, float (an int will do), str, list, dict, none, any.
         children: the keys below, for a section.
         open: whether a section takes keys that are not known.
+        listed: whether verl's YAML has it, not its dataclass alone.
     """
 
     types: frozenset[str] = ANY
     children: Mapping[str, Key] = field(default_factory=dict)
     open: bool = False
+    listed: bool = True
 
     @property
     def is_section(self) -> bool:
@@ -77,11 +79,12 @@ class Key:
             key = child
         return key
 
-    def paths(self, prefix: str = "") -> Iterator[str]:
-        """All dotted paths below."""
+    def paths(self, prefix: str = "", *, listed: bool = False) -> Iterator[str]:
+        """All dotted paths below, or those that verl's YAML lists."""
         for name, child in self.children.items():
-            yield f"{prefix}{name}"
-            yield from child.paths(f"{prefix}{name}.")
+            if child.listed or not listed:
+                yield f"{prefix}{name}"
+                yield from child.paths(f"{prefix}{name}.", listed=listed)
 
 
 def build_schema(defaults: Mapping[str, Any], package: Path) -> Key:
@@ -112,9 +115,10 @@ def _section(path: str, default: Mapping[str, Any], declared: str | None, classe
             opened = not value or below in _OPEN or (annotation is not None and "dict" in annotation.types)
             children[key] = Key(frozenset({"dict", "none"} if opened else {"dict"}), child.children, opened)
         elif annotation is not None and key not in default and (name_below := classes.first_of(annotation)):
-            children[key] = _section(below, {}, name_below, classes)
+            children[key] = replace(_section(below, {}, name_below, classes), listed=False)
         else:
-            children[key] = _leaf(below, key in default, value, annotation, classes)
+            leaf = _leaf(below, key in default, value, annotation, classes)
+            children[key] = leaf if key in default else replace(leaf, listed=False)
     return Key(frozenset({"dict"}), children)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -90,6 +90,12 @@ class Written:
     def value(self, key: str) -> Any:
         """What was written for a key; None when nothing was."""
         return self._by_key[key].value if key in self._by_key else dig(self.file.data, key)
+
+    def interpolations(self) -> Iterator[str]:
+        """The keys whose written value refers to others."""
+        for key in (*self._by_key, *self.file.lines):
+            if isinstance(value := self.value(key), str) and "${" in value:
+                yield key
 
     def where(self, key: str) -> str:
         """Where a key was written, by itself or as a part of an override; empty for a default."""
