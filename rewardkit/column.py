@@ -97,7 +97,7 @@ def _all(n: int, status: Status, reason: str) -> Column:
 
 def _checked(node: Expression, term: Term[Any, Any], batch: Batch) -> Column:
     """The term's answers, held to what it declared."""
-    seen: Any = batch if term.builtin else DeclaredBatch(batch, frozenset(term.needs(node)), term.name)
+    seen: Any = batch if term.builtin else DeclaredBatch(batch, term.needs(node) | term.reads, term.name)
     try:
         if term.batched:
             column = _from_batched(term, seen, dict(node.params))

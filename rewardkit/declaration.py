@@ -72,6 +72,7 @@ class Term(Generic[P, K]):
         kind: the class of the nodes it builds.
         cost: what a row of it costs.
         version: changes whenever its values change for any input; part of every fingerprint.
+        reads: what it makes use of where a row has it.
         optional: whether it may answer None (NOT_APPLICABLE) for a row.
     """
 
@@ -83,6 +84,7 @@ class Term(Generic[P, K]):
         bounds: Ends | Callable[[Params], Ends],
         floor: Ends = (None, None),
         needs: Iterable[Need] | Callable[[Params], Iterable[Need]] = ("response",),
+        reads: Iterable[Need] = (),
         cost: Cost | str = Cost.CHEAP,
         batched: bool = False,
         optional: bool = False,
@@ -100,6 +102,7 @@ class Term(Generic[P, K]):
         self._bounds = bounds
         self._floor = floor
         self._needs = needs
+        self.reads: frozenset[Need] = frozenset(reads)
         self.__name__ = function.__name__
         self.__qualname__ = function.__qualname__
         self.__module__ = function.__module__
@@ -327,6 +330,7 @@ def term(
     bounds: Ends | Callable[[Params], Ends] = ...,
     floor: Ends = ...,
     needs: Iterable[Need] | Callable[[Params], Iterable[Need]] = ...,
+    reads: Iterable[Need] = ...,
     cost: Cost | Literal["cheap", "cpu", "worker", "remote"] = ...,
     batched: bool = ...,
     optional: bool = ...,
@@ -350,6 +354,7 @@ def term(*, verdict: bool = False, per_token: bool = False, **options: Any) -> A
             ``floor``: (low, high) that a policy-caused failure is worth where the bounds have no end.
             ``needs``: what it reads of a row besides ``response``; a row whose ground truth is None is BAD_GOLD
             before the function is called.
+            ``reads``: what it makes use of where a row has it.
             ``cost``: cheap, cpu, worker or remote.
             ``batched``: the function takes a Batch.
             ``optional``: the function may answer None (NOT_APPLICABLE).
@@ -358,7 +363,7 @@ def term(*, verdict: bool = False, per_token: bool = False, **options: Any) -> A
     Raises:
         ParameterError: no function, a parameter without a type, or an option that is unknown.
     """
-    known = {"bounds", "floor", "needs", "cost", "batched", "optional", "version", "builtin"}
+    known = {"bounds", "floor", "needs", "reads", "cost", "batched", "optional", "version", "builtin"}
     for name in options:
         if name not in known:
             raise ParameterError(f"@term has no option {name!r}", hint=did_you_mean(name, known))

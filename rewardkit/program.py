@@ -263,7 +263,7 @@ class _Run:
         if not len(todo):
             return
         assert node.term is not None
-        first = self._first_equal(node.term.needs(node))
+        first = self._first_equal(node.term.needs(node) | node.term.reads)
         if first is None:
             part = run_term(node, self.batch if len(todo) == len(self.batch) else self.batch.take(todo))
             column.put(cast(Sequence[int], todo), part)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from rewardkit.answers import grade_gsm8k
+from rewardkit.answers import GSM8KMode, grade_gsm8k
 from rewardkit.batch import Batch
 from rewardkit.column import Column
 from rewardkit.declaration import term
 
 
-@term(verdict=True, needs=("ground_truth",), batched=True, builtin=True)
-def gsm8k(batch: Batch, *, mode: Literal["flexible", "strict"] = "flexible") -> Column:
+@term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, builtin=True)
+def gsm8k(batch: Batch, *, mode: GSM8KMode = "flexible") -> Column:
     r"""1 where the response's final answer equals the ground truth as an exact number, else 0.
 
     The ground truth is a number, or a GSM8K solution that ends in ``#### N``. Numbers are compared exactly: ``70,000``,
@@ -23,16 +21,19 @@ def gsm8k(batch: Batch, *, mode: Literal["flexible", "strict"] = "flexible") -> 
 
     Args:
         batch: the responses and their ground truths.
-        mode: ``flexible`` takes the last marked answer (``####``, ``\boxed{}``, "the answer is") and, without any
-            marker, an answer that closes the text; ``strict`` takes only what follows ``####``.
+        mode: ``flexible`` takes the last marked answer (``####``, ``\boxed{}``, ``<answer>``, "the answer is"), else
+            the last number that the response asserts; ``strict`` takes only what follows the last ``####``. The
+            others reproduce published numbers, faults included: ``verl-strict``, ``verl-flexible``,
+            ``lm-eval-strict``, ``lm-eval-flexible``.
     """
     golds = batch.ground_truths
     assert golds is not None  # declared as a need
     values = np.zeros(len(batch))
     statuses = np.zeros(len(batch), dtype=np.int8)
     reasons: dict[int, str] = {}
-    for i, (response, gold) in enumerate(zip(batch.responses, golds, strict=True)):
-        grade = grade_gsm8k(response, gold, mode=mode)
+    prompts = batch.prompts or [None] * len(batch)
+    for i, (response, gold, prompt) in enumerate(zip(batch.responses, golds, prompts, strict=True)):
+        grade = grade_gsm8k(response, gold, mode=mode, prompt=prompt)
         values[i] = grade.value
         statuses[i] = grade.status
         if grade.reason:

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from rewardkit.batch import Batch, Floats
-from rewardkit.declaration import Need, term
-
-Unit = Literal["words", "characters", "tokens"]
+from rewardkit.declaration import term
+from rewardkit.terms.units import Unit, counts, needs_of_unit
 
 
 def _bounds(p: Mapping[str, Any]) -> tuple[float, float | None]:
     return (0.0, p["cap"])
 
 
-def _needs(p: Mapping[str, Any]) -> tuple[Need, ...]:
-    return ("response", "tokens") if p["unit"] == "tokens" else ("response",)
-
-
-@term(bounds=_bounds, needs=_needs, batched=True, builtin=True)
+@term(bounds=_bounds, needs=needs_of_unit, batched=True, builtin=True)
 def length(
     batch: Batch,
     per_unit: Annotated[float, Field(gt=0)] = 1.0,
@@ -44,13 +39,5 @@ def length(
         unit: ``words``, ``characters`` or ``tokens``.
         cap: the most it pays, in reward (not in units); above 0.
     """
-    counts: list[int]
-    if unit == "words":
-        counts = [len(text.split()) for text in batch.responses]
-    elif unit == "characters":
-        counts = [len(text) for text in batch.responses]
-    else:
-        assert batch.tokens is not None  # declared as a need
-        counts = [len(ids) for ids in batch.tokens]
-    values = per_unit * np.asarray(counts, dtype=np.float64)
+    values = per_unit * counts(batch, unit)
     return values if cap is None else np.minimum(values, cap)

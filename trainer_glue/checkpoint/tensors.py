@@ -167,7 +167,11 @@ def assemble(name: str, files: Mapping[int, RankFile]) -> ShardedTensor:
     parts = []
     replicas: list[tuple[Piece, RankFile, Piece, RankFile]] = []
     missing: set[int] = set()
-    for region in regions(first.shape, first.mesh.ranks(first_rank), first.placements, name=name):
+    try:
+        mesh = first.mesh.ranks(first_rank)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{name}: the mesh that rank {first_rank} saved can't be understood: {error}") from error
+    for region in regions(first.shape, mesh, first.placements, name=name):
         holders = [rank for rank in region.ranks if rank in files]
         if not holders:
             missing.update(region.ranks)

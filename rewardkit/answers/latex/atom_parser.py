@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Final
 
 from rewardkit.answers.latex.atoms import BIG, CONSTANTS, FRACTIONS, FUNCTIONS, NAMES, word
@@ -12,6 +13,24 @@ from rewardkit.answers.latex.tree import MINUS_ONE, OverLimit, Tree, Unreadable,
 from rewardkit.answers.limits import MAX_DEPTH
 
 _MATRICES: Final = frozenset(["pmatrix", "bmatrix", "Bmatrix", "matrix", "smallmatrix", "array", "vmatrix", "Vmatrix"])
+
+
+_TRIGONOMETRIC: Final = frozenset(["sin", "cos", "tan", "cot", "sec", "csc"])
+
+
+def degrees(tree: Tree, *, in_radians: bool) -> Tree:
+    """The tree without degree signs: turned into radians inside ``\\sin`` and its kin, dropped as a unit elsewhere."""
+    if tree[0] == "degree":
+        inner = degrees(tree[1], in_radians=in_radians)
+        return ("mul", inner, ("num", Fraction(1, 180), -1), ("const", "pi")) if in_radians else inner
+    return tuple(
+        degrees(part, in_radians=in_radians)
+        if isinstance(part, tuple) and part and isinstance(part[0], str)
+        else tuple(degrees(p, in_radians=in_radians) if isinstance(p, tuple) else p for p in part)
+        if isinstance(part, tuple)
+        else part
+        for part in tree
+    )
 
 
 class AtomParser(Cursor):
@@ -34,6 +53,8 @@ class AtomParser(Cursor):
                 tree = ("fn", "factorial", tree)
             elif self.accept("%", "\\%"):
                 tree = ("percent", tree)
+            elif self.accept("\\degree"):
+                tree = ("degree", tree)
             elif self.accept("_"):
                 tree = subscripted(tree, self.raw_argument())
             elif self.accept("'", "\\prime"):
@@ -268,6 +289,8 @@ class AtomParser(Cursor):
         else:
             inner = self.function_body()
         arguments = inner[1:] if inner[0] in ("pair", "tuple", "list") else (inner,)
+        if name in _TRIGONOMETRIC:
+            arguments = tuple(degrees(a, in_radians=True) for a in arguments)
         if exponent == MINUS_ONE and name in ("sin", "cos", "tan"):
             return ("fn", "a" + name, *arguments)
         tree: Tree = ("fn", name, *arguments) if base is None else ("fn", "log", *arguments, base)

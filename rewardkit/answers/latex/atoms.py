@@ -40,7 +40,7 @@ FRACTIONS: Final = frozenset(["\\frac", "\\dfrac", "\\tfrac", "\\cfrac"])
 OPERATORS: Final = frozenset(
     [
         "\\cdot", "\\times", "\\ast", "\\div", "\\pm", "\\mp", "\\cup", "\\cap", "\\setminus", "\\backslash", "\\bmod",
-        "\\mod", "\\%", "\\prime", "\\}",
+        "\\mod", "\\%", "\\prime", "\\}", "\\degree",
     ]
 )  # fmt: skip
 BIG: Final = frozenset(["\\sum", "\\prod", "\\int", "\\lim", "\\iint", "\\oint"])

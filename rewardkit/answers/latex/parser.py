@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from rewardkit.answers.latex.atom_parser import AtomParser
+from rewardkit.answers.latex.atom_parser import AtomParser, degrees
 from rewardkit.answers.latex.atoms import FRACTIONS, FUNCTIONS, OPERATORS, RELATIONS, SEPARATORS
 from rewardkit.answers.latex.cursor import CLOSERS, END
 from rewardkit.answers.latex.leaves import mixed, product
@@ -34,7 +34,7 @@ def parse(text: str, *, grouped: bool = True) -> Tree:
     tree = parser.statement()
     if parser.peek() is not END:
         raise Unreadable(parser.peek().text)
-    return tree
+    return degrees(tree, in_radians=False) if "\\degree" in {t.text for t in parser.tokens} else tree
 
 
 class _Parser(AtomParser):

@@ -73,7 +73,7 @@ def tokenize(text: str, *, grouped: bool = True) -> list[Token]:
     if len(text) > MAX_FORMULA:
         raise OverLimit("characters")
     text = _SPACED_GROUP.sub("{,}", text)
-    text = fold_formula(text)
+    text = fold_formula(text, degrees="\\degree ")
     if _RUN.search(text):
         raise OverLimit("digits in a run")
     tokens: list[Token] = []
@@ -113,13 +113,13 @@ def _token(kind: str, body: str, space: bool) -> Token:
     return Token(kind, body, space)
 
 
-def fold_formula(text: str) -> str:
-    """Formula text in ASCII, without what has no meaning: sizes, spaces, currency and degree signs."""
+def fold_formula(text: str, *, degrees: str = " ") -> str:
+    """Formula text in ASCII, without what has no meaning: sizes, spaces, currency; ``degrees`` for a degree sign."""
     if not text.isascii():
         text = fold(text.translate(_UNICODE)).replace("\u202f", " ")
     else:
         text = fold(text)
-    return _SPACING.sub(_keep_row_break, _DEGREE.sub(" ", text))
+    return _SPACING.sub(_keep_row_break, _DEGREE.sub(lambda _: degrees, text))
 
 
 def _keep_row_break(match: re.Match[str]) -> str:

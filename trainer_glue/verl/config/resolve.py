@@ -138,8 +138,9 @@ def resolve(
             _apply(config, o)
     if out is not None:
         put(config, OUT, str(out))
+    findings += check_seams(config, written)
     if paid_by is not None:
-        findings += wire_reward(config, paid_by, written)
+        wire_reward(config, paid_by)
     findings += wire_template(config, own, written)
     made, file_findings = wire_files(config, own, written)
     present = cpu.accelerator_present() if accelerator is None else accelerator
@@ -247,9 +248,7 @@ def _check_whole(
     for key in ("actor_rollout_ref.model", "critic.model"):
         if f"{key}.path" not in made and (key != "critic.model" or _uses_critic(trusted)):
             findings += check_model(dig(trusted, key) or {}, key, written.where)
-    findings += check_batches(trusted, rows, ranks, written.where)
-    findings += check_seams(trusted, written)
-    return findings
+    return findings + check_batches(trusted, rows, ranks, written.where)
 
 
 def _uses_critic(config: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from rewardkit.errors import RewardKitError, did_you_mean
 from rewardkit.source import RewardSource, load_reward, reward_from_config
 from trainer_glue.verl.chat_templates import CHAT_TEMPLATES
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.findings import Finding, Severity
 from trainer_glue.verl.config.model_folder import has_chat_template
 from trainer_glue.verl.config.written import SECTION, Written, dig, put
 from trainer_glue.verl.tiny import TinyAssets
@@ -60,35 +60,23 @@ def find_reward(
     return None, [Finding("no-reward", key, "is not set, and nothing else says what pays this run", "", hint)]
 
 
-def wire_reward(config: dict[str, Any], reward: RewardSource, written: Written) -> list[Finding]:
-    """Put the reward and rewardkit's manager and sampler into the config."""
-    findings = []
+def wire_reward(config: dict[str, Any], reward: RewardSource) -> None:
+    """Put the reward and rewardkit's manager and sampler into the config; a sampler that is set is kept."""
     travelling = {k: v if v is None else escaped(v) for k, v in reward.to_config().items()}
     put(config, REWARD, travelling)
     for key, value in _MANAGER.items():
-        before = dig(config, key)
-        if written.is_set(key) and before != value:
-            message = f"is {before!r}, and a formula pays this run through {value!r}"
-            findings.append(Finding("two-rewards", key, message, written.where(key), "leave it out"))
         put(config, key, value)
-    mode = dig(config, "trainer.v1.trainer_mode")
-    sampler = "ReplayBuffer" if mode in (None, "sync") else "ReplayBufferAsync"
     tokenizer = MODEL if dig(config, _TOKENIZER) is None else _TOKENIZER
     put(config, _SAMPLER_REWARD, {**travelling, "tokenizer": f"${{{tokenizer}}}"})
-    for key, value in ((_SAMPLER_PATH, "pkg://trainer_glue.verl"), (_SAMPLER_NAME, sampler)):
-        before = dig(config, key)
-        if before in (None, value):
+    for key, value in _sampler(config).items():
+        if dig(config, key) is None:
             put(config, key, value)
-            continue
-        message = (
-            f"is {before!r}: without rewardkit's there are no per-term training metrics and no token-level rewards"
-        )
-        findings.append(Finding("sampler", key, message, written.where(key), severity="warning"))
-    key = "reward.custom_reward_function.path"
-    if dig(config, key) is not None:
-        message = "is set, and a formula pays this run: the function would never be called"
-        findings.append(Finding("two-rewards", key, message, written.where(key), "leave it out"))
-    return findings
+
+
+def _sampler(config: Mapping[str, Any]) -> dict[str, str]:
+    mode = dig(config, "trainer.v1.trainer_mode")
+    name = "ReplayBuffer" if mode in (None, "sync") else "ReplayBufferAsync"
+    return {_SAMPLER_PATH: "pkg://trainer_glue.verl", _SAMPLER_NAME: name}
 
 
 def escaped(text: str) -> str:
@@ -105,17 +93,32 @@ def _unescaped(section: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_seams(config: Mapping[str, Any], written: Written) -> list[Finding]:
-    """Settings of verl that rewardkit's seams can't carry."""
-    findings = []
+    """Settings, before the reward is wired in, that pay by something else or that rewardkit's seams can't carry."""
+    findings: list[Finding] = []
+
+    def add(code: str, key: str, message: str, hint: str | None = None, severity: Severity = "error") -> None:
+        findings.append(Finding(code, key, message, written.where(key), hint, severity))
+
+    for key, value in _MANAGER.items():
+        if written.is_set(key) and dig(config, key) != value:
+            message = f"is {dig(config, key)!r}, and a formula pays this run through {value!r}"
+            add("two-rewards", key, message, "leave it out")
+    key = "reward.custom_reward_function.path"
+    if dig(config, key) is not None:
+        add("two-rewards", key, "is set, and would never be called: a formula pays this run", "leave it out")
+    for key, value in _sampler(config).items():
+        if dig(config, key) not in (None, value):
+            without = "without rewardkit's there are no per-term training metrics and no token-level rewards"
+            add("sampler", key, f"is {dig(config, key)!r}: {without}", severity="warning")
     for key, message in (
         ("algorithm.filter_groups.enable", "group filtering needs arguments that verl gives to no custom sampler"),
         ("trainer.v1.sampler.sync_refill_failed_groups", "verl gives a custom sampler no means to refill groups"),
     ):
         if dig(config, key) is True:
-            findings.append(Finding("sampler", key, f"is true; {message}", written.where(key), "leave it off"))
+            add("sampler", key, f"is true; {message}", "leave it off")
     if dig(config, "trainer.use_v1") is False:
-        key, message = "trainer.use_v1", "is false: the old trainer has no per-term training metrics"
-        findings.append(Finding("old-trainer", key, message, written.where(key), severity="warning"))
+        message = "is false: the old trainer has no per-term training metrics"
+        add("old-trainer", "trainer.use_v1", message, severity="warning")
     return findings
 
 

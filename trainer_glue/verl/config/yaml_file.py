@@ -73,7 +73,9 @@ def read_yaml(path: Path) -> YamlFile:
     if root is None:
         return YamlFile(path)
     if not isinstance(root, yaml.MappingNode):
-        message = f"is a YAML {type(root).__name__.removesuffix('Node').lower()}; expected keys and values, such as `data:`"
+        message = (
+            f"is a YAML {type(root).__name__.removesuffix('Node').lower()}; expected keys and values, such as `data:`"
+        )
         return YamlFile(path, findings=(Finding("not-a-mapping", "", message, str(path)),))
     lines: dict[str, int] = {}
     findings: list[Finding] = []

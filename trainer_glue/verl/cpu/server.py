@@ -176,6 +176,8 @@ class CpuServer:
             self._waiting = [item for item in self._waiting if item not in batch]
             if not batch:
                 continue
+            # In one order whatever the order of arrival: a row's last bits depend on its place.
+            batch.sort(key=lambda item: (item.request.prompt, item.request.seed))
             self._running = batch
             requests = [item.request for item in batch]
             try:

@@ -232,6 +232,6 @@ def test_findings_survive_a_process_boundary() -> None:
     import pickle
 
     error = ConfigFindings([Finding("unknown-key", "data.x", "verl has no such key", "a.yaml:3", "did you mean y?")])
-    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - made one line above
+    again = pickle.loads(pickle.dumps(error))
     assert again.findings == error.findings
     assert str(again) == str(error)

@@ -1,0 +1,69 @@
+"""In which script a response is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Annotated, Any, Final
+
+import regex
+from pydantic import AfterValidator, Field
+
+from rewardkit.batch import Batch, Score, Status
+from rewardkit.declaration import term
+
+MAX_CHARS: Final = 1 << 20
+"""Longest response whose letters are counted; longer ones are LIMIT."""
+
+
+def _checked_script(name: str) -> str:
+    try:
+        _of_script(name)
+    except regex.error:
+        raise ValueError("expected a Unicode script such as 'Latin', 'Han', 'Cyrillic' or 'Arabic'") from None
+    return name
+
+
+@lru_cache(maxsize=64)
+def _of_script(name: str) -> Any:
+    return regex.compile(rf"\p{{Script={name}}}")
+
+
+@lru_cache(maxsize=65_536)
+def _is_of(character: str, scripts: tuple[str, ...]) -> bool:
+    return any(_of_script(name).match(character) is not None for name in scripts)
+
+
+Script = Annotated[str, Field(pattern=r"^[A-Za-z_]{3,40}$"), AfterValidator(_checked_script)]
+
+
+@term(bounds=(0, 1), batched=True, builtin=True)
+def script_share(
+    batch: Batch, scripts: Script | Annotated[Sequence[Script], Field(min_length=1)]
+) -> Sequence[float | Score]:
+    """The share of the response's letters that are of these scripts: 1 where all are, 0 where there is no letter.
+
+    DeepSeek-R1 pays the share of words in the target language, against reasoning that mixes languages
+    (arXiv 2501.12948, section 2.3.2). Scripts are exact and need no model; they don't tell English from French.
+    Japanese is ``script_share(['Han', 'Hiragana', 'Katakana'])``. Digits, punctuation and combining marks count
+    neither way. A text without any letter gets 0, so that silence isn't paid. Over 1,048,576 characters is LIMIT.
+
+    Args:
+        batch: the responses.
+        scripts: Unicode script names, one or several: ``Latin``, ``Han``, ``Cyrillic``, ``Arabic``, ...
+    """
+    wanted = (scripts,) if isinstance(scripts, str) else tuple(scripts)
+    return [_share(text, wanted) for text in batch.responses]
+
+
+def _share(text: str, scripts: tuple[str, ...]) -> float | Score:
+    if len(text) > MAX_CHARS:
+        return Score(status=Status.LIMIT, reason=f"more than {MAX_CHARS} characters")
+    letters = wanted = 0
+    for character, count in Counter(text).items():
+        if character.isalpha():
+            letters += count
+            if _is_of(character, scripts):
+                wanted += count
+    return wanted / letters if letters else 0.0
