@@ -1,0 +1,133 @@
+"""What models write, as hypothesis strategies: from nothing at all to near misses of the right answer.
+
+Random Unicode alone finds crashes; it never finds a wrong answer that looks right. So most of what is drawn here is
+built of the pieces that rewards look at: sentences, end marks, answer markers, repetition, and numbers near the gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from rewardkit.batch import Batch, Sample
+
+WORDS: Final = (
+    "so",
+    "the",
+    "answer",
+    "is",
+    "seven",
+    "apples",
+    "she",
+    "has",
+    "left",
+    "therefore",
+    "x",
+    "42",
+    "and",
+    "not",
+)
+MARKERS: Final = ("#### {}", "The answer is {}.", "\\boxed{{{}}}", "<answer>{}</answer>", "{}", "= {}", "Answer: {}")
+ODD: Final = (
+    "",
+    " ",
+    "\n",
+    "\t \n",
+    ".",
+    "?!",
+    "####",
+    "\\boxed{",
+    "\u00a0",
+    "é",
+    "e\u0301",
+    "漢字",
+    "🙂",
+    "\u200d",
+    "\u202e",
+    "\0",
+)
+
+
+def near(gold: str) -> st.SearchStrategy[str]:
+    """The gold, spellings of it, and what is almost it."""
+    spelled = [gold, f"{gold}.0", f"${gold}", f"**{gold}**", f"{gold} apples", f"-{gold}", f"{gold}0", f"1{gold}"]
+    try:
+        value = int(gold.replace(",", ""))
+    except ValueError:
+        return st.sampled_from([*spelled, "7"])
+    return st.sampled_from([*spelled, str(value + 1), str(value - 1), str(-value), f"{value:,}", f"{value}/1"])
+
+
+def responses(gold: Any = None) -> st.SearchStrategy[str]:
+    """Texts of responses.
+
+    Args:
+        gold: the ground truth, so that right and nearly right answers are among them; None draws answers at large.
+    """
+    answers = st.sampled_from(["7", "42", "-3", "1/2"]) if gold is None else near(_short(gold))
+    marked = st.builds(lambda form, answer: form.format(answer), st.sampled_from(MARKERS), answers)
+    sentence = st.builds(
+        lambda words, end: " ".join(words) + end,
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=12),
+        st.sampled_from([".", "!", "?", "", "..."]),
+    )
+    repeated = st.builds(
+        lambda piece, times, gap: gap.join([piece] * times),
+        st.sampled_from(["ha", "so", "the answer is", "7", "#### 7", "."]),
+        st.sampled_from([3, 30, 400]),
+        st.sampled_from(["", " ", "\n"]),
+    )
+    piece = st.one_of(
+        sentence, marked, st.sampled_from(ODD), repeated, st.text(st.characters(codec="utf-8"), max_size=20)
+    )
+    return st.builds(
+        lambda parts, gap: gap.join(parts), st.lists(piece, max_size=4), st.sampled_from([" ", "\n", "\n\n"])
+    )
+
+
+def groups(samples: Sequence[Sample] = (), *, max_size: int = 6, tokens: bool = True) -> st.SearchStrategy[Batch]:
+    """Rollouts of one prompt: several responses that share a ground truth, a prompt and a data source.
+
+    Args:
+        samples: real rows, to take prompts, ground truths and responses from; without them they are made up.
+        max_size: responses at most.
+        tokens: whether the batch carries token ids (made up: one for each two characters).
+    """
+    origins = (
+        st.sampled_from(list(samples))
+        if samples
+        else st.builds(
+            lambda n: Sample("", ground_truth=str(n), prompt="How many apples are left?", data_source="openai/gsm8k"),
+            st.integers(-50, 5_000),
+        )
+    )
+    return origins.flatmap(lambda origin: _rollouts(origin, max_size, tokens))
+
+
+def _rollouts(origin: Sample, max_size: int, tokens: bool) -> st.SearchStrategy[Batch]:
+    text = responses(origin.ground_truth)
+    if origin.response:
+        text = text | st.builds(lambda before, after: before + origin.response + after, text, text)
+    return st.builds(
+        lambda texts, step: Batch(
+            texts,
+            ground_truths=[origin.ground_truth] * len(texts),
+            prompts=[origin.prompt] * len(texts),
+            data_sources=[origin.data_source] * len(texts),
+            extra_infos=[origin.extra_info] * len(texts),
+            truncated=[False] * len(texts),
+            groups=["one prompt"] * len(texts),
+            tokens=[range((len(t) + 1) // 2) for t in texts] if tokens else None,
+            step=step,
+        ),
+        st.lists(text, min_size=1, max_size=max_size),
+        st.integers(0, 2_000),
+    )
+
+
+def _short(gold: Any) -> str:
+    """A GSM8K solution's final answer; other golds as they are."""
+    text = str(gold[0] if isinstance(gold, list | tuple) and gold else gold)
+    return text.rpartition("####")[2].strip()

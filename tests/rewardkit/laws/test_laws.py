@@ -1,0 +1,113 @@
+"""Planted faults are found, with small counterexamples; sound rewards keep every law."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rewardkit import Batch, Sample, compile, ends_with, gsm8k, length, parse, term, when
+from rewardkit.errors import KindError, ParameterError
+from rewardkit.laws import ALWAYS, LawBroken, bounded_by_length, check, dominates, ignores, laws, monotone
+from rewardkit.laws.run import run_law
+
+test_a_sound_reward = laws(
+    when(gsm8k(), 1 + 0.2 * length(0.01, cap=1), 0),
+    dominates(gsm8k()),
+    ignores(lambda text: text + "  \n", name="trailing blanks"),
+    bounded_by_length(0.2),
+    examples=60,
+)
+test_placement_and_groups = laws(
+    parse("gsm8k().on('####') + length(0.1, cap=1).spread() + 0.1 * group_rank(length())"), examples=60
+)
+
+
+def broken_laws(reward: Any, *stated: Any) -> dict[str, LawBroken]:
+    return {o.law.name: o.broken for o in check(reward, *stated, examples=150) if o.broken is not None}
+
+
+def test_a_wrong_answer_that_outscores_a_right_one_is_found_and_is_small() -> None:
+    found = broken_laws(length(0.1) + ends_with(".?!") + 2 * gsm8k(), dominates(gsm8k()))
+    assert list(found) == ["dominates-gsm8k()"]
+    error = next(iter(found.values()))
+    wrong, right = error.counterexample
+    program = compile(length(0.1) + ends_with(".?!") + 2 * gsm8k())
+    totals = program(Batch.of([wrong, right])).total
+    assert totals[0] > totals[1]
+    assert "a wrong answer is paid" in str(error)
+    assert "Sample(" in str(error)
+
+
+def test_padding_is_found() -> None:
+    assert "bounded_by_length(1)" in broken_laws(length(0.1), bounded_by_length(1))
+    assert not broken_laws(length(0.1, cap=1), bounded_by_length(1))
+
+
+def test_a_lost_end_mark_is_found() -> None:
+    assert "ignores(closing)" in broken_laws(ends_with("."), ignores(lambda t: t + "!", name="closing"))
+    assert "monotone(closing)" in broken_laws(ends_with("."), monotone(lambda t: t + "!", name="closing"))
+    assert not broken_laws(length(), monotone(lambda t: t + " more", name="more"))
+
+
+def test_nondeterminism_errors_and_neighbours_are_found() -> None:
+    counter = itertools.count()
+
+    @term(bounds=(0, None), version="1")
+    def counting(sample: Sample) -> float:
+        return float(next(counter))
+
+    @term(bounds=(0, 1))
+    def fragile(sample: Sample) -> float:
+        return 1.0 / len(sample.response)
+
+    @term(bounds=(0, 1), batched=True)
+    def neighbourly(batch: Batch) -> Any:
+        longest = max(len(t) for t in batch.responses) or 1
+        return np.array([len(t) / longest for t in batch.responses])
+
+    assert "deterministic" in broken_laws(counting())
+    fragile_error = broken_laws(fragile())["no-errors"]
+    assert "ZeroDivisionError" in str(fragile_error)
+    assert fragile_error.counterexample[0].response == ""
+    assert "alone" in broken_laws(neighbourly())
+
+
+def test_a_slow_term_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rewardkit.laws import always
+
+    monkeypatch.setattr(always, "DEADLINE_S", 0.02)
+
+    @term(bounds=(0, 1))
+    def slow(sample: Sample) -> float:
+        time.sleep(0.03 * ("apples" in sample.response))
+        return 0.0
+
+    assert "deadline" in broken_laws(slow())
+
+
+def test_real_rows_are_the_ground_that_is_searched() -> None:
+    seen: set[str] = set()
+
+    @term(bounds=(0, 1), needs=("ground_truth", "prompt"))
+    def spy(sample: Sample) -> float:
+        seen.add(f"{sample.prompt}|{sample.ground_truth}")
+        return 0.0
+
+    rows = [Sample("#### 3", ground_truth="3", prompt="p"), Sample("#### 5", ground_truth="5", prompt="q")]
+    check(spy(), samples=rows, examples=20)
+    assert seen == {"p|3", "q|5"}
+
+
+def test_wrong_use_is_a_clear_error() -> None:
+    with pytest.raises(KindError, match="expected a Verdict"):
+        dominates(length())  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="at least 1"):
+        run_law(compile(length()), ALWAYS[0], examples=0)
+    with pytest.raises(ParameterError):
+        bounded_by_length(-1)
+    with pytest.raises(ParameterError, match="function from text to text"):
+        ignores("strip")  # type: ignore[arg-type]
