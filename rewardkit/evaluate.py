@@ -364,6 +364,22 @@ def _by_group(node: Expression, v: Values, context: Context, rule: Callable[[Flo
     return _strict(node, [v], value)
 
 
+def _group_share(node: Expression, v: Values, context: Context) -> Values:
+    """Rows that failed are members of their group, and agree with nobody: their share is the worst that there is."""
+    failed = _is(v.status, _POLICY)
+    alone = np.where(failed, np.inf, v.value)  # no value of a formula is infinite
+    marked = Values(np.where(v.known, alone, np.nan), v.status, v.floored)
+    shares = _by_group(node, marked, context, share)
+    worst = 1.0 if context.polarity[node] is Polarity.FALLS else 0.0
+    return Values(np.where(failed & shares.known, worst, shares.value), shares.status, shares.floored)
+
+
+def share(x: Floats) -> Floats:
+    """The share of the values that equal each."""
+    shares: Floats = (x[None, :] == x[:, None]).mean(axis=1)
+    return shares
+
+
 def zscore(x: Floats) -> Floats:
     """``(x - mean) / (std + 1e-6)``, standard deviation over n - 1; 0 for one value."""
     if len(x) < 2:
@@ -412,6 +428,7 @@ _RULES: Final[Mapping[str, Callable[[Expression, Sequence[Values], Context], Val
     "div": _div,
     "ge": _comparison("ge"),
     "group_rank": lambda node, operands, context: _by_group(node, operands[0], context, rank),
+    "group_share": lambda node, operands, context: _group_share(node, operands[0], context),
     "group_zscore": lambda node, operands, context: _by_group(node, operands[0], context, zscore),
     "gt": _comparison("gt"),
     "le": _comparison("le"),

@@ -146,6 +146,17 @@ def group_rank(x: Reward) -> Reward:
     return Reward("group_rank", (as_reward(x, "group_rank"),))
 
 
+def group_share(x: Reward) -> Reward:
+    """The share of the row's group whose x equals this row's, the row itself included; needs whole groups.
+
+    ``group_share(answer_key())`` is the share of the rollouts that give the same answer, and
+    ``when(group_share(answer_key()) > 0.5, 1, 0)`` the majority vote as a reward. A row that a policy-caused failure
+    left without an answer agrees with nobody: it gets 0 (1 where the share is a penalty). Source: majority voting as
+    the label, TTRL (Zuo et al. 2025, arXiv 2504.16084).
+    """
+    return Reward("group_share", (as_reward(x, "group_share"),))
+
+
 def _steps(points: Any, shape: str) -> Reward:
     if not isinstance(points, Mapping) or not points:
         raise ParameterError(f"schedule({points!r}); expected a mapping from steps to values, {{0: 0.5, 200: 0.0}}")

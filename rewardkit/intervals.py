@@ -143,6 +143,7 @@ _RULES: Final[Mapping[str, Callable[[Expression, Below], Interval]]] = {
     "clip": _clip,
     "div": lambda node, of: of(node.args[0]) / node.args[1].param("value"),
     "group_rank": lambda node, of: UNIT,
+    "group_share": lambda node, of: UNIT,
     # |x - mean| / s is at most (n - 1) / sqrt(n), whatever n: no bound without the group's size.
     "group_zscore": lambda node, of: ANY,
     "maximum": _maximum,
@@ -167,11 +168,15 @@ def all_bounds(root: Expression) -> dict[Expression, Interval]:
     """The interval of every node of a formula; Conditions have [0, 1]."""
     found: dict[Expression, Interval] = {}
     for node in root.walk():
-        if isinstance(node, Condition) and (not isinstance(node, Verdict) or node.op in ("and", "or", "not")):
-            found[node] = UNIT
-        else:
-            found[node] = _RULES[node.op](node, found.__getitem__)
+        found[node] = own_bounds(node, found.__getitem__)
     return found
+
+
+def own_bounds(node: Expression, of: Below) -> Interval:
+    """The interval of one node, from those of its operands."""
+    if isinstance(node, Condition) and (not isinstance(node, Verdict) or node.op in ("and", "or", "not")):
+        return UNIT
+    return _RULES[node.op](node, of)
 
 
 def bounds(root: Expression) -> Interval:

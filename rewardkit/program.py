@@ -74,7 +74,7 @@ class Program:
                 found |= node.term.needs(node)
             elif node.op == "schedule":
                 found.add("step")
-            elif node.op in ("group_zscore", "group_rank"):
+            elif node.op in ("group_zscore", "group_rank", "group_share"):
                 found.add("group")
             elif node.op == "route":
                 found.add("data_source" if node.param("by") == "data_source" else "extra_info")
@@ -107,8 +107,7 @@ class Program:
         Raises:
             CompileError: the formula needs groups and none came.
         """
-        context = Context(leaves.columns, self._polarity, leaves.batch, step, groups)
-        found = evaluate(self.reward, context)
+        found = self.trace(leaves, step=step, groups=groups)
         root = self._floored(found[self.reward])
         return Scores(
             total=root.value,
@@ -119,6 +118,15 @@ class Program:
             pieces=root.pieces,
             texts=leaves.batch.responses,
         )
+
+    def trace(
+        self, leaves: Leaves, *, step: int | None = None, groups: Sequence[Hashable] | None = None
+    ) -> Mapping[Expression, Values]:
+        """Every node's value and status on every row, for explanations; arguments and errors as for :meth:`finish`.
+
+        A row's total differs from its root's value in one case: a failure in a place of mixed polarity pays the floor.
+        """
+        return evaluate(self.reward, Context(leaves.columns, self._polarity, leaves.batch, step, groups))
 
     def _floored(self, root: Values) -> Values:
         """Rows with a policy-caused failure in a place of mixed polarity get the least that the formula can pay."""
@@ -218,7 +226,7 @@ class _Run:
             return
         if node.op == "term":
             self._run(node, rows)
-        elif node.op in ("group_zscore", "group_rank"):
+        elif node.op in ("group_zscore", "group_rank", "group_share"):
             self.demand(node.args[0], np.ones_like(rows))
         elif node.op == "when":
             self._demand_when(node, rows)
@@ -314,4 +322,4 @@ def _dearest(node: Expression) -> int:
 
 def _waits(node: Expression) -> bool:
     """Whether a node's value is known only in stage two: it depends on the step or on the group."""
-    return any(n.op in ("schedule", "group_zscore", "group_rank") for n in node.walk())
+    return any(n.op in ("schedule", "group_zscore", "group_rank", "group_share") for n in node.walk())

@@ -16,6 +16,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         for f in (
             functions.clip,
             functions.group_rank,
+            functions.group_share,
             functions.group_zscore,
             functions.linear,
             functions.maximum,

@@ -1,11 +1,11 @@
 """Worker processes that can be killed: for work whose time nobody can foresee.
 
-A worker is a fresh interpreter (``subprocess``, so it starts from any thread, in daemonic processes and Ray actors,
-and whatever the start method of ``multiprocessing`` is) that reads one JSON request at a time and answers it. Before
-each request it arms a timer on its own CPU time; the kernel ends it when the time is up, inside C code too, and no
-handler, no alarm and no signal is set in the calling process. A worker's end costs the verdict that it was at, and
-the next request gets a new one. Workers end when their standard input closes, which it does when the calling process
-ends in any way.
+A worker is a fresh interpreter (``subprocess``, so it starts from any thread, in daemonic processes and Ray actors, and
+whatever the start method of ``multiprocessing`` is) that loads what it needs and forks a child; the child reads one
+JSON request at a time and answers it. Before each request the child arms a timer on its own CPU time; the kernel ends
+it when the time is up, inside C code too, and no handler, no alarm and no signal is set in the calling process. The end
+of a child costs the verdict that it was at, and a new one is there in milliseconds. Workers end when their standard
+input closes, which it does when the calling process ends in any way.
 
 What may not enter: what the requests mean. A request names an importable function, which code chooses and never a
 model's text; its arguments are data.
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
+import io
 import json
 import os
 import selectors
@@ -23,6 +25,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -108,8 +111,8 @@ class _Worker:
         if ended:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(timeout=1)
-        if self.process.poll() is None:
-            self.process.kill()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # the interpreter and the child that answers for it
         code = self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()
@@ -122,7 +125,8 @@ class Pool:
     Args:
         size: workers at most; None: the CPUs that this process may use.
         memory_bytes: address space of a worker; one that wants more dies.
-        preload: a module that a worker imports when it starts, before any request's time runs.
+        preload: ``module`` or ``module:function`` that a worker imports and calls when it starts, before any request's
+            time runs.
     """
 
     def __init__(self, size: int | None = None, *, memory_bytes: int = 4 << 30, preload: str = "") -> None:
@@ -214,7 +218,10 @@ class Pool:
                     results[i] = Result(Outcome.TIMEOUT if -code in _TIME_SIGNALS else Outcome.DIED)
                 else:
                     done, value = json.loads(line)
-                    results[i] = Result(Outcome.DONE if done else Outcome.FAILED, value)
+                    if done is None:  # the child that was at it is gone; the worker has a new one
+                        results[i] = Result(Outcome.TIMEOUT if -value in _TIME_SIGNALS else Outcome.DIED)
+                    else:
+                        results[i] = Result(Outcome.DONE if done else Outcome.FAILED, value)
                     self._release(worker)
             elif now > limit:
                 selector.unregister(worker.outbox)
@@ -304,10 +311,8 @@ os.register_at_fork(after_in_child=_close_pipes_in_child)
 
 
 def serve(memory_bytes: int, preload: str = "") -> None:
-    """The worker's side: answer requests from standard input until it closes."""
-    import importlib
+    """The worker's side: load once, then let a forked child answer; a child that dies is replaced in milliseconds."""
     import resource
-    import traceback
 
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -315,7 +320,22 @@ def serve(memory_bytes: int, preload: str = "") -> None:
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # a stray print must not be taken for an answer
     if preload:
-        importlib.import_module(preload)
+        module, _, function = preload.partition(":")
+        loaded = importlib.import_module(module)
+        if function:
+            getattr(loaded, function)()
+    while True:
+        child = os.fork()
+        if child == 0:
+            _answer_requests(answers)
+            os._exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code == 0:
+            return  # standard input has closed
+        answers.write(json.dumps([None, code]).encode() + b"\n")
+
+
+def _answer_requests(answers: io.RawIOBase) -> None:
     functions: dict[str, Any] = {}
     for line in sys.stdin.buffer:
         name, cpu_seconds, arguments = json.loads(line)

@@ -244,6 +244,20 @@ class Reference:
 
         return self.group(node, args[0], i, rule)
 
+    def _group_share(self, node: Any, args: Any, i: int) -> Value:
+        if args[0].value is None:
+            return args[0]
+        if args[0].status in POLICY:
+            worst = 1.0 if self.polarity[node] is Polarity.FALLS else 0.0
+            return Value(worst, args[0].status, args[0].floored)
+        own, found = self.batch.groups[i], []
+        for j in range(len(self.batch)):
+            if self.batch.groups[j] == own:
+                found.append(self.at(node.args[0], j))
+        present = [f for f in found if f.value is not None]
+        equal = [f for f in present if f.value == args[0].value and f.status not in POLICY]
+        return Value(len(equal) / len(present), args[0].status, args[0].floored)
+
     # --- names and places
 
     def _named(self, node: Any, args: Any, i: int) -> Value:

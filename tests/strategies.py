@@ -18,6 +18,7 @@ from rewardkit import (
     Status,
     clip,
     group_rank,
+    group_share,
     group_zscore,
     linear,
     maximum,
@@ -167,6 +168,7 @@ def _extend(inner: st.SearchStrategy[Reward]) -> st.SearchStrategy[Any]:
 
 plain_rewards: st.SearchStrategy[Reward] = st.recursive(_terms | verdicts | _schedules, _extend, max_leaves=6)
 grouped: st.SearchStrategy[Reward] = st.builds(group_zscore, plain_rewards) | st.builds(group_rank, plain_rewards)
+grouped = grouped | st.builds(group_share, plain_rewards)
 rewards: st.SearchStrategy[Reward] = plain_rewards | st.builds(lambda a, b: a + 0.5 * b, plain_rewards, grouped)
 _placed: st.SearchStrategy[TokenReward] = (
     st.builds(dense) | st.builds(lambda a: a.spread(), plain_rewards) | st.builds(lambda a: a.on("="), plain_rewards)

@@ -9,15 +9,13 @@ answer. Where claims are found in a response is the business of :mod:`rewardkit.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from rewardkit.answers.number import NUMBER, Number, all_numbers, decimal, has_long_run, next_number, value_of
 from rewardkit.batch import Status
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A number with its place in the text that was read, or a status without one."""
 
     status: Status
@@ -205,6 +203,85 @@ def _joined(text: str, left: re.Match[str], right: re.Match[str]) -> bool:
     if _LIST_GAP.match(gap) is None:
         return False
     return not (re.search(r"\bto\b", gap) and _PREPOSED_FROM.search(text, 0, left.start()))
+
+
+# The common statement: "... she makes $18 every day", "... = 18 dollars". What stands before the number must be an
+# equals sign or a word that joins it to nothing.
+_AFTER_PLAIN: Final = re.compile(r"(?:[ ][a-zA-Z']+)*[ .!*]*\Z")
+_PLAIN_NUMBER: Final = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.\d{1,15})?\Z")
+_JOINING: Final = frozenset(
+    [
+        *(
+            "and",
+            "or",
+            "to",
+            "through",
+            "versus",
+            "vs",
+            "than",
+            "by",
+            "but",
+            "of",
+            "no",
+            "not",
+            "plus",
+            "minus",
+            "times",
+        ),
+        *(
+            "divided",
+            "between",
+            "from",
+            "either",
+            "neither",
+            "nor",
+            "x",
+            "hours",
+            "hour",
+            "hrs",
+            "hr",
+            "minutes",
+            "minute",
+        ),
+        *("mins", "min", "seconds", "feet", "foot", "ft", "inches", "inch", "pounds", "pound", "lbs", "lb", "ounces"),
+        *(
+            "dollars",
+            "dollar",
+            "years",
+            "year",
+            "months",
+            "month",
+            "weeks",
+            "week",
+            "days",
+            "day",
+            "step",
+            "part",
+            "item",
+        ),
+        *("number", "page"),
+    ]
+)
+
+
+def plain_statement(text: str, last_digit: int) -> Claim | None:
+    """The number of a statement of the common kind, or None: then :func:`sentence` looks closer."""
+    end = last_digit + 1
+    start = len(text[:end].rstrip("0123456789,."))
+    number = text[start:end]
+    if _PLAIN_NUMBER.match(number) is None or _AFTER_PLAIN.match(text, end) is None or "(" in text or "?" in text:
+        return None
+    before = text[:start]
+    if before.endswith("$"):
+        start -= 1
+        before = before[:-1]
+    word = before[-20:].rsplit(None, 1)[-1] if before.strip() else ""
+    if before[-1:] not in ("", " ") or not (word == "=" or (word.isalpha() and word.lower() not in _JOINING)):
+        return None
+    if may_deny(text):
+        return None
+    whole, _, fraction = number.partition(".")
+    return Claim(Status.SCORED, decimal(whole, fraction), start, end)
 
 
 def sentence(text: str) -> Claim:

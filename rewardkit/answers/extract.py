@@ -129,6 +129,7 @@ _HEDGED: Final = re.compile(
     re.IGNORECASE,
 )
 _AFTERWORD: Final = 200
+_LEAST_WORDS: Final = 8  # characters; "or even 9" is the shortest text that takes a claim back
 
 
 def _last_claim(text: str, read: list[_Read], stop: int) -> Answer | Status:
@@ -148,9 +149,11 @@ def _last_claim(text: str, read: list[_Read], stop: int) -> Answer | Status:
             return Status.AMBIGUOUS
     if mark.end < stop or mark.kind == "label":
         afterword = text[mark.start + found.end : min(stop, mark.end + _AFTERWORD)]
-        if may_deny(afterword) and _TAKEN_BACK.search(afterword):
+        if len(afterword) < _LEAST_WORDS:
+            pass
+        elif may_deny(afterword) and _TAKEN_BACK.search(afterword):
             return Status.NO_ANSWER
-        if (" be " in afterword or " or " in afterword) and _HEDGED.search(afterword):
+        elif (" be " in afterword or " or " in afterword) and _HEDGED.search(afterword):
             return Status.AMBIGUOUS
     if found is _WORDS:
         return Answer(text[mark.start : mark.end].strip(), _trimmed(text, mark), mark.kind)

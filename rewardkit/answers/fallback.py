@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from rewardkit.answers.claim import DENIED, NOTHING, SEVERAL, Claim, sentence
+from rewardkit.answers.claim import DENIED, NOTHING, SEVERAL, Claim, plain_statement, sentence
 from rewardkit.answers.limits import FALLBACK_WINDOW
 from rewardkit.answers.number import fold
 from rewardkit.batch import Status
@@ -47,7 +47,7 @@ def last_statement(text: str, start: int, stop: int, prompt: str | None = None) 
             continue
         if prompt is not None and len(statement.split()) > 3 and text[left:right].strip() in prompt:
             return NOTHING, 0
-        found = sentence(statement)
+        found = (plain_statement(statement, digit - left) if statement.isascii() else None) or sentence(statement)
         if found is NOTHING:  # digits in a name ("x2", "3rd"), a bullet
             stop = left
             continue
@@ -60,19 +60,21 @@ def last_statement(text: str, start: int, stop: int, prompt: str | None = None) 
 
 
 def _last_digit(text: str, start: int, stop: int) -> int:
-    """Ten C-speed searches from the end; text with other scripts falls back to one pass over its end."""
-    if text.isascii():
-        near = max([text.rfind(d, max(start, stop - 200), stop) for d in "0123456789"])
-        return near if near >= 0 else max([text.rfind(d, start, stop) for d in "0123456789"])
+    """Ten C-speed searches from the end; digits of other scripts are looked for after what those find."""
+    last = max([text.rfind(d, max(start, stop - _NEAR), stop) for d in "0123456789"])
+    if last < 0:
+        last = max([text.rfind(d, start, stop) for d in "0123456789"])
+    if text.isascii() or _DIGIT.search(text, max(last + 1, start), stop) is None:
+        return last
     low = stop
-    while low > start:
+    while True:
         low = max(start, low - 2048)
-        last = -1
-        for match in _DIGIT.finditer(text, low, min(stop, low + 2048)):
-            last = match.start()
-        if last >= 0:
-            return last
-    return -1
+        found = [m.start() for m in _DIGIT.finditer(text, low, min(stop, low + 2048))]
+        if found:
+            return found[-1]
+
+
+_NEAR: Final = 200
 
 
 def _sentence_start(text: str, low: int, at: int) -> int:
@@ -87,10 +89,17 @@ def _has_twin(text: str, start: int, left: int, statement: str) -> bool:
     """True when the statement before says the same words with another number."""
     if "=" in statement:
         return False
-    before = fold(text[max(start, left - len(statement) - 24) : left]).rstrip(" \n\t.!?*_")
-    cut = max(before.rfind("\n"), before.rfind(". "), before.rfind("? "), before.rfind("! ")) + 1
-    other = before[cut:].strip(" *_")
+    low = max(start, left - len(statement) - 32)
+    end = left
+    while end > low and text[end - 1] in " \n\t.!?*_":
+        end -= 1
+    cut = max(
+        text.rfind("\n", low, end), text.rfind(". ", low, end), text.rfind("? ", low, end), text.rfind("! ", low, end)
+    )
+    if cut < 0 and low > start:
+        return False  # what stands before is far longer
     mine = statement.strip(" *_.")
+    other = fold(text[max(cut + 1, low) : end]).strip(" *_")
     if other == mine or not any(map(str.isdigit, other)):
         return False
     return _STRIP.sub("", other) == _STRIP.sub("", mine)

@@ -9,12 +9,14 @@ from rewardkit.answers.extract import Answer, extract
 from rewardkit.answers.grade import FAILED, Grade, bad_gold
 from rewardkit.answers.number import Number
 from rewardkit.answers.presets import PRESETS
+from rewardkit.answers.trl import grade_trl
 from rewardkit.batch import Status
 from rewardkit.errors import ParameterError, did_you_mean
 
-GSM8KMode = Literal["flexible", "strict", "verl-strict", "verl-flexible", "lm-eval-strict", "lm-eval-flexible"]
+GSM8KMode = Literal["flexible", "strict", "verl-strict", "verl-flexible", "lm-eval-strict", "lm-eval-flexible", "trl"]
 
-MODES: Final = ("flexible", "strict", *PRESETS)
+MODES: Final = ("flexible", "strict", *PRESETS, "trl")
+"""``trl`` runs math-verify in a worker; the others are pure and take microseconds."""
 
 
 def grade_gsm8k(response: str, gold: object, *, mode: str = "flexible", prompt: str | None = None) -> Grade:
@@ -26,11 +28,12 @@ def grade_gsm8k(response: str, gold: object, *, mode: str = "flexible", prompt: 
         mode: ``flexible`` (default): the last marked answer (``####``, ``\boxed{}``, ``<answer>``, "the answer is"),
             else the last number that the response asserts; ``strict``: only the number after the last ``####``; or
             another library's convention by name, bug for bug: ``verl-strict``, ``verl-flexible``, ``lm-eval-strict``,
-            ``lm-eval-flexible``.
+            ``lm-eval-flexible``, ``trl``.
         prompt: the question, where it is at hand; what is copied from it is no answer.
 
     Raises:
         ParameterError: an unknown mode. Nothing about a response or gold raises.
+        MissingDependencyError: mode ``trl`` without math-verify.
 
     >>> grade_gsm8k("So she makes $18 every day.", "18").value
     1.0
@@ -39,6 +42,8 @@ def grade_gsm8k(response: str, gold: object, *, mode: str = "flexible", prompt: 
     """
     if mode in PRESETS:
         return _by_preset(response, gold, mode)
+    if mode == "trl":
+        return grade_trl(response, gold)
     if mode not in ("flexible", "strict"):
         raise ParameterError(
             f"gsm8k got mode {mode!r}; expected one of {', '.join(MODES)}", hint=did_you_mean(str(mode), MODES)

@@ -7,14 +7,12 @@ literal, followed by a bounded look at the place, so the work is linear in the t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from rewardkit.answers.limits import MAX_CLAIM, MAX_MARKERS
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """One marked place: ``text[start:end]`` is what it marks, ``begin`` is where the marker itself starts."""
 
     kind: str
@@ -31,6 +29,7 @@ _STOP_TOKENS: Final = re.compile(
     r"<(?:\|(?:im_end|im_start|eot_id|eom_id|endoftext|end_of_text|end|user|assistant|start_header_id|begin_of_text)\|"
     r"|/s|eos|end_of_turn)>"
 )
+_ANY_TOKEN: Final = re.compile(r"<(?:/?think>|\||/s>|eos>|end_of)")
 _WORD: Final = re.compile(r"\w")
 
 
@@ -40,7 +39,7 @@ def visible_part(text: str) -> tuple[int, int] | None:
     The last ``</think>`` ends the reasoning (the opening tag may stand in the prompt). Reasoning that never ends was
     cut off, and nothing was said: None.
     """
-    if "<" not in text:
+    if _ANY_TOKEN.search(text) is None:
         return 0, len(text)
     closing = text.rfind("</think>")
     start = closing + 8 if closing >= 0 else 0
@@ -135,6 +134,9 @@ def _boxes(text: str, word: str, at: int, stop: int, marks: list[Mark]) -> None:
 
 def closing_brace(text: str, opening: int, stop: int) -> tuple[int, int]:
     """The place of the brace that closes the one at ``opening``, or -1; and how many braces were looked at."""
+    end = text.find("}", opening, stop)
+    if end >= 0 and text.find("{", opening + 1, end) < 0 and text.find("\\", opening + 1, end) < 0:
+        return end, 1
     depth = used = 0
     for found in _BRACE.finditer(text, opening, stop):
         used += 1
@@ -171,6 +173,8 @@ _LABEL: Final = re.compile(
 )
 _SENTENCE_END: Final = re.compile(r"[.!?](?=[\s*_\"')]|\Z)|\n|。")
 _LABEL_REACH: Final = 400
+_FEW: Final = 4
+_NEAR: Final = 24
 _BLANK: Final = re.compile(r"[\s*_:$\\\[(`]*")
 
 
@@ -180,6 +184,9 @@ def _labels(text: str, word: str, at: int, stop: int, marks: list[Mark]) -> None
         looked += 1
         if looked > MAX_MARKERS * 4:
             raise TooManyMarkers
+        if len(marks) <= _FEW and any(0 < mark.begin - at <= _NEAR for mark in marks):
+            at = text.find(word, at + len(word), stop)  # "The answer is \\boxed{18}": the box says it
+            continue
         label = _LABEL.match(text, at, min(stop, at + 100))
         following = at + len(word)
         is_tag = at > 1 and text[at - 2] in "</"

@@ -30,6 +30,7 @@ CPU_SECONDS: Final = 1.0
 """CPU time of a worker for one question to sympy. Over 99 % of real questions take under 0.2 s."""
 
 _SYMBOLIC: Final = "rewardkit.answers.latex.symbolic:answer"
+_WARM: Final = "rewardkit.answers.latex.symbolic:warm"
 _DEFAULT_RULES: Final = MathRules()
 _Asked = tuple[Question, Tree, Tree]
 
@@ -56,7 +57,7 @@ def shared_pool() -> Pool:
     with _shared_lock:
         pool = _shared.get(os.getpid())
         if pool is None:
-            pool = _shared[os.getpid()] = Pool(preload=_SYMBOLIC.partition(":")[0])
+            pool = _shared[os.getpid()] = Pool(preload=_WARM)
         return pool
 
 

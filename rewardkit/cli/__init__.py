@@ -21,6 +21,10 @@ from rewardkit.errors import RewardKitError, RunError
 from rewardkit.version import __version__
 
 COMMANDS: Final = {
+    "terms": "List what a formula can be made of.",
+    "rewards": "List the ready-made rewards.",
+    "explain": "Show a formula's tree, what can be found in it, and what it makes of a row.",
+    "score": "Score a file of responses.",
     "train": "Train a model with verl, paid by a formula.",
     "data": "Write data sets as the parquet that verl reads.",
     "convert": "Write a verl checkpoint as a Hugging Face model.",

@@ -44,7 +44,7 @@ def train(
     The same command again goes on from the last checkpoint of the run in its folder.
     """
     source, overrides = split(arguments or [])
-    plan = _launch("plan").make_plan(source, overrides, reward=reward, out=out)
+    plan = _launch("plan").make_plan(source, overrides, reward=reward, out=out, dry_run=dry_run)
     if dry_run:
         typer.echo(describe(plan))
         return

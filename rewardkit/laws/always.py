@@ -12,7 +12,7 @@ from rewardkit.laws.law import Law, broken, close
 from rewardkit.program import Program
 
 DEADLINE_S: Final = 2.0
-"""Wall-clock seconds for one batch of a few responses. Rewards take microseconds; what takes seconds is a hang."""
+"""CPU seconds of this thread for one batch of a few responses. Rewards take microseconds; what takes seconds is a hang."""
 
 
 def _bounded(program: Program, batch: Batch) -> None:
@@ -83,11 +83,11 @@ def _tensor(program: Program, batch: Batch) -> None:
 
 
 def _swift(program: Program, batch: Batch) -> None:
-    start = time.perf_counter()
+    start = time.thread_time()
     program(batch)
-    spent = time.perf_counter() - start
+    spent = time.thread_time() - start
     if spent > DEADLINE_S:
-        broken("within the deadline", program, batch, range(len(batch)), f"{spent:.1f} s for {len(batch)} responses")
+        broken("within the deadline", program, batch, range(len(batch)), f"{spent:.1f} CPU seconds for {len(batch)} responses")
 
 
 ALWAYS: Final = (
@@ -98,5 +98,5 @@ ALWAYS: Final = (
     Law("alone", "A response is paid the same alone and in a batch.", _alone),
     Law("order", "The order of the rows changes nothing.", _order),
     Law("tensor", "The token-level tensor sums to the total and is 0 outside the response.", _tensor),
-    Law("deadline", f"A few responses take less than {DEADLINE_S:g} s.", _swift),
+    Law("deadline", f"A few responses take less than {DEADLINE_S:g} CPU seconds.", _swift),
 )

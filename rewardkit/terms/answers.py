@@ -1,13 +1,50 @@
-"""Right or wrong: verdicts on the answer that a response asserts."""
+"""Right or wrong: verdicts on the answer that a response asserts. How answers are found is in :mod:`rewardkit.answers`.
+
+In all of them a response that asserts no answer is NO_ANSWER, one that asserts several is AMBIGUOUS, and neither is
+paid; a ground truth that can't be used is BAD_GOLD, which no response is blamed for.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable
+from typing import Annotated, Final, Literal
 
-from rewardkit.answers import GSM8KMode, grade_gsm8k
+import numpy as np
+from pydantic import Field
+
+from rewardkit.answers import (
+    Grade,
+    GSM8KMode,
+    MathRules,
+    Mode,
+    grade_choice,
+    grade_exact,
+    grade_gsm8k,
+    grade_math_many,
+    grade_numeric,
+)
 from rewardkit.batch import Batch
 from rewardkit.column import Column
 from rewardkit.declaration import term
+
+MATH_BATCH_SECONDS: Final = 120.0
+"""Wall time that a batch may wait for the workers; answers that none has begun by then are unscored, not wrong."""
+
+
+def _column(grades: Iterable[Grade], n: int) -> Column:
+    values = np.zeros(n)
+    statuses = np.zeros(n, dtype=np.int8)
+    reasons: dict[int, str] = {}
+    for i, grade in enumerate(grades):
+        values[i], statuses[i] = grade.value, grade.status
+        if grade.reason:
+            reasons[i] = grade.reason
+    return Column(values, statuses, reasons)
+
+
+def _rows(batch: Batch) -> Iterable[tuple[str, object, str | None]]:
+    assert batch.ground_truths is not None  # declared as a need
+    return zip(batch.responses, batch.ground_truths, batch.prompts or [None] * len(batch), strict=True)
 
 
 @term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, builtin=True)
@@ -26,16 +63,100 @@ def gsm8k(batch: Batch, *, mode: GSM8KMode = "flexible") -> Column:
             others reproduce published numbers, faults included: ``verl-strict``, ``verl-flexible``,
             ``lm-eval-strict``, ``lm-eval-flexible``.
     """
-    golds = batch.ground_truths
-    assert golds is not None  # declared as a need
-    values = np.zeros(len(batch))
-    statuses = np.zeros(len(batch), dtype=np.int8)
-    reasons: dict[int, str] = {}
-    prompts = batch.prompts or [None] * len(batch)
-    for i, (response, gold, prompt) in enumerate(zip(batch.responses, golds, prompts, strict=True)):
-        grade = grade_gsm8k(response, gold, mode=mode, prompt=prompt)
-        values[i] = grade.value
-        statuses[i] = grade.status
-        if grade.reason:
-            reasons[i] = grade.reason
-    return Column(values, statuses, reasons)
+    return _column((grade_gsm8k(r, g, mode=mode, prompt=p) for r, g, p in _rows(batch)), len(batch))
+
+
+@term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, builtin=True)
+def numeric(
+    batch: Batch,
+    *,
+    tolerance: Annotated[float, Field(ge=0)] = 0.0,
+    relative: Annotated[float, Field(ge=0)] = 0.0,
+    mode: Mode = "flexible",
+) -> Column:
+    """1 where ``|answer - truth| <= tolerance + relative * |truth|``, worked out exactly; else 0.
+
+    Answers and ground truths are those of :func:`gsm8k`. A tolerance of 0.1 is a tenth, not the nearest float to it,
+    so that 18.1 is within 0.1 of 18. Peers compare floats, with tolerances that they don't name.
+
+    Args:
+        batch: the responses and their ground truths.
+        tolerance: the distance that is still right.
+        relative: the same as a share of the ground truth.
+        mode: ``flexible`` or ``strict``, as in :func:`gsm8k`.
+    """
+    grades = (
+        grade_numeric(r, g, tolerance=tolerance, relative=relative, mode=mode, prompt=p) for r, g, p in _rows(batch)
+    )
+    return _column(grades, len(batch))
+
+
+@term(verdict=True, needs=("ground_truth",), batched=True, builtin=True)
+def choice(batch: Batch) -> Column:
+    r"""1 where the option letter that the response asserts is the ground truth's, else 0.
+
+    The letter after the last cue counts ("the answer is (C)", "option C", ``\boxed{C}``), else the only letter that
+    stands alone. Denied letters ("it can't be A or B") don't count. Peers take the first or last capital letter, and so
+    read an answer in "A good question".
+
+    Args:
+        batch: the responses and their ground truths: a letter, or a text that starts with one, ``(C) Paris``.
+    """
+    return _column((grade_choice(r, g) for r, g, _ in _rows(batch)), len(batch))
+
+
+@term(verdict=True, needs=("ground_truth",), batched=True, builtin=True)
+def exact(batch: Batch, *, normalize: Literal["whitespace", "words", "letters"] = "whitespace") -> Column:
+    """1 where the response's text is the ground truth's, else 0.
+
+    The text is what stands in the last ``<answer>`` tag, or else the response after its reasoning. Of a list of gold
+    texts any is right. ``words`` is SQuAD's rule (Rajpurkar et al. 2016, arXiv 1606.05250); ``letters`` is the rule of
+    NeMo-RL's alphanumeric reward.
+
+    Args:
+        batch: the responses and their ground truths, text or lists of text.
+        normalize: ``whitespace`` folds runs of blanks; ``words`` also takes out case, punctuation and articles;
+            ``letters`` leaves letters and digits only, without case.
+    """
+    return _column((grade_exact(r, g, normalize=normalize) for r, g, _ in _rows(batch)), len(batch))
+
+
+@term(verdict=True, needs=("ground_truth",), batched=True, cost="worker", builtin=True)
+def math_equal(
+    batch: Batch,
+    *,
+    mode: Mode = "flexible",
+    percent: Literal["either", "unit", "value"] = "either",
+    digits: Annotated[int, Field(ge=1)] | None = 6,
+    order_matters: bool = False,
+    assume_positive: bool = True,
+    cpu_seconds: Annotated[float, Field(gt=0, le=60)] = 1.0,
+) -> Column:
+    r"""1 where the response's formula, number or words mean the same as the ground truth's; else 0.
+
+    A ladder decides, cheap rungs first: equal text, exact number, equal form, lists and sets, identity at points, and
+    sympy, in a worker process that is killed when an answer has used up its CPU time (TIMEOUT, not paid). No text of a
+    model is ever evaluated. The parameters are the rules on which graders differ: :class:`rewardkit.answers.MathRules`.
+    Source of the task: MATH (Hendrycks et al. 2021, arXiv 2103.03874).
+
+    Args:
+        batch: the responses and their ground truths: LaTeX or plain, a solution that marks its answer, or a list.
+        mode: ``flexible`` takes the last marker of any kind, else the last formula or number of the last sentence that
+            has one; ``strict`` takes the last ``\boxed{}``.
+        percent: what ``10\%`` is against a number without a percent sign: 10 (``unit``), 0.1 (``value``), or both.
+        digits: significant digits from which a decimal stands for a value that no decimal equals; None: never.
+        order_matters: whether the lists ``1, 2`` and ``2, 1`` differ.
+        assume_positive: whether variables are positive where that decides.
+        cpu_seconds: a worker's CPU time for one question.
+    """
+    rules = MathRules(percent=percent, digits=digits, order_matters=order_matters, assume_positive=assume_positive)
+    assert batch.ground_truths is not None  # declared as a need
+    grades = grade_math_many(
+        batch.responses,
+        batch.ground_truths,
+        mode=mode,
+        rules=rules,
+        cpu_seconds=cpu_seconds,
+        budget_seconds=MATH_BATCH_SECONDS,
+    )
+    return _column(grades, len(batch))

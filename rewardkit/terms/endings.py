@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import numpy as np
 from pydantic import Field
@@ -10,12 +10,17 @@ from pydantic import Field
 from rewardkit.batch import Batch, Mask
 from rewardkit.declaration import term
 
+_INVISIBLE: Final = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001)))) + (
+    "\u200b\u200c\u200d\u2060\ufeff"
+)
+"""What a reader doesn't see at the end: blanks, and characters of no width."""
+
 
 @term(verdict=True, batched=True, builtin=True)
 def ends_with(
     batch: Batch, endings: Annotated[str, Field(min_length=1)], *, min_words: Annotated[int, Field(ge=0)] = 1
 ) -> Mask:
-    """1 where the response's last character, blanks aside, is one of ``endings``; else 0.
+    """1 where the response's last visible character is one of ``endings``; else 0.
 
     The punctuation bonus of the Llama-3 GRPO recipe is ``ends_with('.?!', min_words=0)``.
 
@@ -28,7 +33,7 @@ def ends_with(
     ends = tuple(endings)
     return np.fromiter(
         (
-            (stripped := text.rstrip()).endswith(ends) and (min_words == 0 or _has_words(stripped, min_words))
+            (stripped := text.rstrip(_INVISIBLE)).endswith(ends) and (min_words == 0 or _has_words(stripped, min_words))
             for text in batch.responses
         ),
         dtype=np.bool_,

@@ -43,9 +43,9 @@ def overlong(
     """``clip((max_length - buffer - length) / buffer, -1, 0)``: a penalty that grows over the last ``buffer`` units.
 
     It is 0 up to ``max_length - buffer``, falls in a straight line to -1 at ``max_length``, and stays there. Source:
-    DAPO's soft overlong punishment (Yu et al. 2025, arXiv 2503.14476, eq. 13). TRL and open-r1 have the same values;
-    NeMo-RL's penalty and verl's go on falling past ``max_length``: unbounded below, so that one runaway response
-    outweighs its whole group. Scale it like any reward: ``0.5 * overlong(20480, 4096)``.
+    DAPO's soft overlong punishment (Yu et al. 2025, arXiv 2503.14476, section 3.4). TRL and open-r1 have the same
+    values; NeMo-RL's penalty and verl's go on falling past ``max_length``: unbounded below, so that one runaway
+    response outweighs its whole group. Scale it like any reward: ``0.5 * overlong(20480, 4096)``.
 
     Args:
         batch: the responses.

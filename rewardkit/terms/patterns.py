@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Annotated, Any, Final
 
 import numpy as np
@@ -31,6 +32,10 @@ def _checked_pattern(pattern: str) -> str:
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Any:
     return regex.compile(pattern)
+
+
+Pattern = Annotated[str, AfterValidator(_checked_pattern)]
+Deadline = Annotated[float, Field(gt=0, le=10)]
 
 
 @term(verdict=True, batched=True, builtin=True)
@@ -60,15 +65,15 @@ def contains(batch: Batch, text: Text) -> Mask:
 @term(verdict=True, batched=True, cost="cpu", builtin=True)
 def matches(
     batch: Batch,
-    pattern: Annotated[str, AfterValidator(_checked_pattern)],
+    pattern: Pattern,
     *,
-    deadline: Annotated[float, Field(gt=0, le=10)] = 0.1,
-) -> Sequence[bool | Score]:
+    deadline: Deadline = 0.1,
+) -> Sequence[float | Score]:
     r"""1 where the regular expression matches somewhere in the response; else 0.
 
-    Patterns are those of the ``regex`` package (Python's ``re`` and more: ``\p{Script=Han}``, possessive ``++``). Anchor
-    with ``\A`` and ``\Z`` to match the whole response; ``(?s)`` lets ``.`` match line ends. A pattern that doesn't
-    compile is refused when the formula is built. Format rewards of peers are patterns, and many of them
+    Patterns are those of the ``regex`` package (Python's ``re`` and more: ``\p{Script=Han}``, possessive ``++``).
+    Anchor with ``\A`` and ``\Z`` to match the whole response; ``(?s)`` lets ``.`` match line ends. A pattern that
+    doesn't compile is refused when the formula is built. Format rewards of peers are patterns, and many of them
     (``^<think>.*?</think>\s*<answer>.*?</answer>$``) let ``.*?`` run over a second tag: see :func:`think_answer`.
 
     A response on which the search uses up its deadline is TIMEOUT; nested repeats (``(a+)+$``) do that. When such
@@ -80,13 +85,41 @@ def matches(
         deadline: seconds of CPU time for one response, at most 10.
     """
     search = _compiled(pattern).search
-    answers: list[bool | Score] = []
+    return _each(batch, deadline, lambda text, limit: search(text, timeout=limit) is not None)
+
+
+@term(bounds=lambda p: (0, p["cap"]), batched=True, cost="cpu", builtin=True)
+def match_count(
+    batch: Batch,
+    pattern: Pattern,
+    *,
+    cap: Annotated[int, Field(ge=1, le=1000)],
+    deadline: Deadline = 0.1,
+) -> Sequence[float | Score]:
+    r"""``min(matches, cap)``: how often the regular expression matches in the response, without overlaps.
+
+    open-r1's reward for reasoning in steps is ``match_count(pattern, cap=3) / 3`` with the pattern
+    ``(?m)Step \d+:|^\d+\.|\n-|\n\*|First,|Second,|Next,|Finally,``. Whoever pays for such words gets such words.
+
+    Args:
+        batch: the responses.
+        pattern: the regular expression, as in :func:`matches`.
+        cap: the most that counts, at most 1,000.
+        deadline: seconds of CPU time for one response, as in :func:`matches`.
+    """
+    found = _compiled(pattern).finditer
+    return _each(batch, deadline, lambda text, limit: sum(1.0 for _ in islice(found(text, timeout=limit), cap)))
+
+
+def _each(batch: Batch, deadline: float, look: Callable[[str, float], float]) -> list[float | Score]:
+    """What ``look`` finds in each response within the deadline, or TIMEOUT."""
+    answers: list[float | Score] = []
     lost = 0.0
     for text in batch.responses:
         limit = deadline if lost < BATCH_SECONDS else deadline / 10
         began = time.perf_counter()
         try:
-            answers.append(search(text, timeout=limit) is not None)
+            answers.append(look(text, limit))
         except TimeoutError:
             lost += time.perf_counter() - began
             answers.append(Score(status=Status.TIMEOUT, reason=f"the pattern used up {limit:g} s"))

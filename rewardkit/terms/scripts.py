@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Final
 
+import numpy as np
 import regex
 from pydantic import AfterValidator, Field
 
 from rewardkit.batch import Batch, Score, Status
 from rewardkit.declaration import term
+from rewardkit.terms.units import LONG, code_points
 
 MAX_CHARS: Final = 1 << 20
 """Longest response whose letters are counted; longer ones are LIMIT."""
@@ -19,20 +21,15 @@ MAX_CHARS: Final = 1 << 20
 
 def _checked_script(name: str) -> str:
     try:
-        _of_script(name)
+        _of_scripts(name)
     except regex.error:
         raise ValueError("expected a Unicode script such as 'Latin', 'Han', 'Cyrillic' or 'Arabic'") from None
     return name
 
 
 @lru_cache(maxsize=64)
-def _of_script(name: str) -> Any:
-    return regex.compile(rf"\p{{Script={name}}}")
-
-
-@lru_cache(maxsize=65_536)
-def _is_of(character: str, scripts: tuple[str, ...]) -> bool:
-    return any(_of_script(name).match(character) is not None for name in scripts)
+def _of_scripts(*names: str) -> Any:
+    return regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in names) + "]")
 
 
 Script = Annotated[str, Field(pattern=r"^[A-Za-z_]{3,40}$"), AfterValidator(_checked_script)]
@@ -60,10 +57,14 @@ def script_share(
 def _share(text: str, scripts: tuple[str, ...]) -> float | Score:
     if len(text) > MAX_CHARS:
         return Score(status=Status.LIMIT, reason=f"more than {MAX_CHARS} characters")
-    letters = wanted = 0
-    for character, count in Counter(text).items():
-        if character.isalpha():
-            letters += count
-            if _is_of(character, scripts):
-                wanted += count
-    return wanted / letters if letters else 0.0
+    counts = _counts(text)
+    letters = "".join(filter(str.isalpha, counts))
+    wanted = sum(counts[character] for character in _of_scripts(*scripts).findall(letters))
+    return wanted / sum(map(counts.__getitem__, letters)) if letters else 0.0
+
+
+def _counts(text: str) -> dict[str, int]:
+    if len(text) < LONG:
+        return Counter(text)
+    counts = np.bincount(code_points(text))
+    return {chr(code): int(counts[code]) for code in np.flatnonzero(counts)}

@@ -19,14 +19,15 @@ Tag = Annotated[str, Field(min_length=1, max_length=64)]
 def think_answer(
     batch: Batch, *, think: TagName = "think", answer: TagName | None = "answer", prefilled: bool = False
 ) -> Mask:
-    """1 where the response is reasoning in one tag and then its answer in another, and nothing else; else 0.
+    r"""1 where the response is reasoning in one tag and then its answer in another, and nothing else; else 0.
 
     That is: ``<think>``, text, ``</think>``, ``<answer>``, text, ``</answer>``, with blanks only before, between and
     after; each of the four tags exactly once; and neither text blank. Case counts.
 
-    Peers use patterns. open-r1's and DeepSeek-R1's (``<think>\\n.*?\\n</think>\\n<answer>\\n.*?\\n</answer>``) wants line
-    ends around every tag, and is content with a second ``<answer>`` inside the first; TRL's wants no answer tag and is
-    content with nothing after ``</think>``; verl's examples don't anchor the end, so that text after it is free.
+    Peers use patterns. open-r1's (``<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>``) wants line ends around every
+    tag, and is content with a second ``<answer>`` inside the first; TRL's wants no answer tag and is content with
+    nothing after ``</think>``. What these pay for and this doesn't is a response that two parsers read differently.
+    Source of the format: DeepSeek-R1, arXiv 2501.12948, table 1.
 
     Args:
         batch: the responses.

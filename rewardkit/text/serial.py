@@ -15,6 +15,7 @@ from rewardkit.expression import MAX_DEPTH, Expression, Reward, TokenReward, num
 from rewardkit.functions import (
     clip,
     group_rank,
+    group_share,
     group_zscore,
     linear,
     maximum,
@@ -139,6 +140,7 @@ _BUILD: Final[Mapping[str, Callable[[list[Any], Mapping[str, Any]], Any]]] = {
     "div": lambda a, p: a[0] / a[1].param("value"),
     "ge": lambda a, p: a[0] >= a[1],
     "group_rank": lambda a, p: group_rank(*a),
+    "group_share": lambda a, p: group_share(*a),
     "group_zscore": lambda a, p: group_zscore(*a),
     "gt": lambda a, p: a[0] > a[1],
     "le": lambda a, p: a[0] <= a[1],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -154,13 +155,9 @@ def parse_size(size: int | str) -> int:
     Raises:
         ParameterError: It is neither.
     """
-    if isinstance(size, int) and size > 0:
-        return size
-    text = str(size).strip().upper()
-    for suffix, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3), ("", 1)):
-        number = text.removesuffix(suffix)
-        if (suffix == "" or number != text) and number.replace(".", "", 1).isdecimal() and float(number) > 0:
-            return int(float(number) * factor)
+    matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)B?", str(size).strip().upper())
+    if matched and float(matched[1]) > 0:
+        return int(float(matched[1]) * {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}[matched[2]])
     raise ParameterError(f"size {size!r}; expected bytes or a text such as '5GB'")
 
 

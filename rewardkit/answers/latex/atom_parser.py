@@ -19,7 +19,7 @@ _TRIGONOMETRIC: Final = frozenset(["sin", "cos", "tan", "cot", "sec", "csc"])
 
 
 def degrees(tree: Tree, *, in_radians: bool) -> Tree:
-    """The tree without degree signs: turned into radians inside ``\\sin`` and its kin, dropped as a unit elsewhere."""
+    """The tree without degree signs: radians inside a sine and its kin, dropped as a unit elsewhere."""
     if tree[0] == "degree":
         inner = degrees(tree[1], in_radians=in_radians)
         return ("mul", inner, ("num", Fraction(1, 180), -1), ("const", "pi")) if in_radians else inner

@@ -84,7 +84,7 @@ def members(tree: Tree) -> tuple[str, list[Tree]] | None:
         tree[0] == "rel"
         and len(tree[2]) == 2
         and tree[2][1][0] in ("set", "list")
-        and tree[1] == ("=",)
+        and tree[1] in (("=",), ("in",))
         and is_name(tree[2][0])
     ):
         inner = members(tree[2][1])
@@ -141,6 +141,23 @@ def as_interval(tree: Tree) -> Tree | None:
     if len(parts) == 2 and is_name(parts[1]) and is_closed(parts[0]):
         return ("interval", parts[0], INFINITY, operators[0] == "<=", False)
     return None
+
+
+_SETS: Final = frozenset(["interval", "union", "intersect", "minus"])
+
+
+def is_region(tree: Tree) -> bool:
+    """True for a set of reals that only set algebra can compare with another form of itself."""
+    return tree[0] in _SETS or (tree[0] == "rel" and set(tree[1]) <= {"<", "<=", ">", ">="})
+
+
+def as_region(tree: Tree, items: list[Tree] | None) -> Tree | None:
+    r"""The region that an answer is: ``x < 1 \text{ or } x > 3`` is a union, ``\{1, 2\}`` a finite set; None: none."""
+    if items is None:
+        return tree if is_region(tree) or tree[0] == "pair" else None
+    if items and all(item[0] == "rel" and is_region(item) for item in items):
+        return ("union", *items)
+    return ("set", *items) if tree[0] == "set" else None
 
 
 def canonical(tree: Tree) -> Tree:

@@ -14,8 +14,18 @@ from typing import Literal
 
 from rewardkit.answers.latex.exact import exact
 from rewardkit.answers.latex.identity import approximate, differ, is_decimal_of, proportional, rational_identity
-from rewardkit.answers.latex.meaning import INFINITY, as_interval, canonical, members, named, stated, upward
-from rewardkit.answers.latex.tree import Tree, is_closed, negative, subtrees
+from rewardkit.answers.latex.meaning import (
+    INFINITY,
+    as_interval,
+    as_region,
+    canonical,
+    is_region,
+    members,
+    named,
+    stated,
+    upward,
+)
+from rewardkit.answers.latex.tree import Tree, is_closed, negative, subtrees, symbols
 
 Question = Literal["equal", "proportional", "same-region"]
 Ask = Callable[[Question, Tree, Tree], bool]
@@ -90,6 +100,14 @@ class Ladder:
             if len(items) == 1:
                 return self.same(items[0], single) if left is not None else self.same(single, items[0])
             _, value = named(single)
+            regions = as_region(gold, left[1] if left else None), as_region(answer, right[1] if right else None)
+            if (
+                regions[0] is not None
+                and regions[1] is not None
+                and value[0] in ("interval", "union", "minus", "intersect")
+            ):
+                self.rung = "sympy"
+                return self.ask("same-region", *(named(r)[1] for r in regions if r is not None))
             if kind == "list" and value[0] in ("pair", "tuple") and len(value) - 1 == len(items):
                 bare = [named(i)[1] for i in items]
                 return all(self.same(v, i) for v, i in zip(value[1:], bare, strict=True))
@@ -122,6 +140,9 @@ class Ladder:
         left, right = _set_form(gold), _set_form(answer)
         if left is not None and right is not None:
             return self._same_sets(left, right)
+        if {gold[0], answer[0]} & {"minus", "intersect"} and canonical(gold) != canonical(answer):
+            self.rung = "sympy"
+            return self.ask("same-region", gold, answer)
         if gold[0] == "rel" and answer[0] == "rel":
             return self._same_relation(gold, answer)
         if gold[0] == "rel" or answer[0] == "rel":
@@ -162,8 +183,11 @@ class Ladder:
         if left[0] == right[0] == "interval":
             return left[3:] == right[3:] and self.same(left[1], right[1]) and self.same(left[2], right[2])
         if left[0] == right[0] == "union" and len(left) == len(right):
-            return self._match([_set_form(t) or t for t in left[1:]], [_set_form(t) or t for t in right[1:]])
-        return False
+            parts = [[_set_form(t) or t for t in side[1:]] for side in (left, right)]
+            if self._match(parts[0], parts[1]):
+                return True
+        self.rung = "sympy"
+        return self.ask("same-region", left, right)
 
     def _same_relation(self, gold: Tree, answer: Tree) -> bool:
         gold, answer = upward(gold), upward(answer)
@@ -171,6 +195,10 @@ class Ladder:
             self.rung = "relation"
             if all(self.same(g, a) for g, a in zip(gold[2], answer[2], strict=True)):
                 return True
+        chains = is_region(gold) and is_region(answer) and symbols(gold) == symbols(answer)
+        if chains and len(symbols(gold)) == 1 and len(gold[2]) != len(answer[2]):
+            self.rung = "sympy"
+            return self.ask("same-region", gold, answer)
         if len(gold[2]) != 2 or gold[1] != answer[1] or gold[1][0] not in ("=", "!=", "<", "<="):
             return False
         if any(t[0] in _COMPOUND for t in (*gold[2], *answer[2])):

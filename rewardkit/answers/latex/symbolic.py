@@ -20,6 +20,13 @@ _FUNCTIONS: dict[str, Any] = {
     "ln": sp.log, "abs": sp.Abs, "floor": sp.floor, "ceil": sp.ceiling, "factorial": sp.factorial, "binom": sp.binomial,
     "gcd": sp.gcd, "lcm": sp.lcm, "max": sp.Max, "min": sp.Min, "mod": sp.Mod,
 }  # fmt: skip
+_NUMBER_SETS: dict[str, Any] = {
+    "RR": sp.S.Reals,
+    "ZZ": sp.S.Integers,
+    "NN": sp.S.Naturals,
+    "QQ": sp.S.Rationals,
+    "CC": sp.S.Complexes,
+}
 _CONSTANTS: dict[str, Any] = {"pi": sp.pi, "e": sp.E, "i": sp.I, "oo": sp.oo}
 
 
@@ -76,6 +83,19 @@ def answer(question: str, gold: Any, given: Any, assume_positive: bool) -> bool:
     return decide(question, decoded(gold), decoded(given), assume_positive)
 
 
+def warm() -> None:
+    """Let sympy load what it loads at first use, before any question's time runs."""
+    x: Tree = ("sym", "x")
+    two: Tree = ("num", 2, -1)
+    squares: Tree = ("add", ("pow", ("fn", "sin", x), two), ("pow", ("fn", "cos", x), two))
+    decide("equal", squares, ("num", 1, -1), True)
+    decide("equal", ("fn", "sin", ("mul", two, x)), ("mul", two, ("fn", "sin", x), ("fn", "cos", x)), True)
+    decide("equal", ("fn", "log", ("num", 8, -1), two), ("num", 3, -1), True)
+    decide("proportional", ("mul", two, ("fn", "sin", x)), ("fn", "sin", x), True)
+    absolute: Tree = ("rel", ("<",), (("fn", "abs", x), two))
+    decide("same-region", absolute, ("interval", ("num", -2, -1), two, False, False), True)
+
+
 def decide(question: str, gold: Tree, answer: Tree, assume_positive: bool) -> bool:
     """The verdict on one question of :mod:`rewardkit.answers.latex.same`."""
     try:
@@ -124,6 +144,14 @@ def _region(tree: Tree) -> Any:
         return sp.Interval(low, high, not closed[0] or not low.is_finite, not closed[1] or not high.is_finite)
     if tree[0] == "union":
         return sp.Union(*[_region(t) for t in tree[1:]])
+    if tree[0] == "set":
+        return sp.FiniteSet(*[build(t) for t in tree[1:]])
+    if tree[0] == "intersect":
+        return sp.Intersection(*[_region(t) for t in tree[1:]])
+    if tree[0] == "minus":
+        return sp.Complement(_region(tree[1]), _region(tree[2]))
+    if tree[0] == "sym" and tree[1] in _NUMBER_SETS:
+        return _NUMBER_SETS[tree[1]]
     if tree[0] != "rel":
         raise NotSymbolic(tree[0])
     parts = [build(_plain(t)) for t in tree[2]]

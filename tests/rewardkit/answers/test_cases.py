@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.answers import grade_gsm8k, grade_math
+from rewardkit.answers import compare_math, grade_gsm8k, grade_math
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 
@@ -41,3 +41,17 @@ def test_gsm8k(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", _cases("answers_math.jsonl"))
 def test_math(case: dict[str, Any]) -> None:
     _check(case, grade_math(case["response"], case["gold"], mode=case.get("mode", "flexible")))
+
+
+def _pairs() -> list[Any]:
+    rows = [json.loads(line) for line in (DATA / "answers_math_pairs.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        pytest.param(row["gold"], row["answer"], row["equal"], id=f"{row['gold']} ~ {row['answer']}") for row in rows
+    ]
+
+
+@pytest.mark.parametrize(("gold", "answer", "equal"), _pairs())
+def test_two_writings_of_an_answer(gold: str, answer: str, equal: bool) -> None:
+    assert compare_math(gold, answer).equal == equal
+    assert compare_math(answer, gold).equal == equal
+    assert grade_math(rf"so it is \boxed{{{answer}}}.", gold).value == equal

@@ -55,11 +55,11 @@ def test_verl_presets_equal_verl(method: str) -> None:
 def _lm_eval(text: str, gold: str, pattern: str, select: int) -> float:
     """lm-eval 0.4.13's filter and metric for gsm8k.yaml version 3, written out once more."""
     for stop in ("Question:", "</s>", "<|im_end|>"):
-        text = text.split(stop)[0]
+        text = text.partition(stop)[0]
     found = re.findall(pattern, text)
     match = found[select] if found else "[invalid]"
     if isinstance(match, tuple):
-        match = [m for m in match if m][0]
+        match = next(m for m in match if m)
 
     def ignoring(value: str) -> str:
         for ignored in (",", r"\$", "(?s).*#### ", r"\.$"):
@@ -91,3 +91,38 @@ def test_presets_keep_the_bugs_that_the_documentation_names() -> None:
 
 def test_every_preset_says_what_it_reproduces() -> None:
     assert all(preset.source for preset in PRESETS.values())
+
+
+@pytest.mark.parametrize(
+    ("response", "gold"),
+    [
+        (r"My answer is \boxed{\frac{1}{3}}", r"\frac{1}{3}"),
+        (r"My answer is \boxed{\frac{1}{2}}", r"\frac{1}{3}"),
+        (r"so $x = 3$", "$3$"),
+        ("The answer is 3", "3"),
+        ("#### 18", "18"),
+        (r"\boxed{10\%}", "10"),
+        (r"\boxed{1}, \boxed{2}", "$1,2$"),
+        (r"\boxed{0.5}", r"$\frac12$"),
+        ("", "$1$"),
+        (r"\boxed{1}", "see the diagram"),
+    ],
+)
+def test_trl_preset_is_math_verify_as_trl_calls_it(response: str, gold: str) -> None:
+    math_verify = pytest.importorskip("math_verify")
+    normalization = pytest.importorskip("latex2sympy2_extended").NormalizationConfig(units=True)
+    wanted = math_verify.parse(gold)
+    grade = grade_gsm8k(response, gold, mode="trl")
+    if not wanted:
+        assert grade.status.name == "BAD_GOLD"
+        return
+    found = math_verify.parse(
+        response,
+        extraction_config=[
+            math_verify.LatexExtractionConfig(
+                normalization_config=normalization, boxed_match_priority=0, try_extract_without_anchor=False
+            )
+        ],
+        extraction_mode="first_match",
+    )
+    assert grade.value == float(math_verify.verify(wanted, found))

@@ -29,13 +29,19 @@ from rewardkit.batch import Status
 
 _PIECES = st.sampled_from(
     [
-        "####", "#### ", "\\boxed{", "}", "{", "<answer>", "</answer>", "</think>", "<think>", "The answer is ", "answer", "nswer",
-        "not ", " or ", " and ", ", ", "=", "$", "\\$", "\\(", "\\)", "\\[", "\\]", "18", "7,2", "1,000", "3 1/2", "-", "−", "½", "²",
-        "\\frac", "\\frac{1}{2}", "\\sqrt", "^", "_", "(", ")", "[", "]", "\\{", "\\}", "|", "!", "%", "\\%", "x", "e", "i", "\\pi",
-        "\\pm", "\\cup", "\\infty", "\\begin{pmatrix}", "\\end{pmatrix}", "&", "\\\\", "\\text{and}", "\\le", "<", "\n", " ", ".", "?",
-        "1e9", "1e", "\u200b", "\u202f", "١٨", "１８", "。", "<|im_end|>", "sin", "\\log_2", "dollars", "A", "(B)", "is", "9^9", "\x00",
+        "####", "#### ", "\\boxed{", "}", "{", "<answer>", "</answer>", "</think>", "<think>", "The answer is ",
+        "answer", "nswer",
+        "not ", " or ", " and ", ", ", "=", "$", "\\$", "\\(", "\\)", "\\[", "\\]", "18", "7,2", "1,000", "3 1/2",
+        "-", "−", "½", "²",
+        "\\frac", "\\frac{1}{2}", "\\sqrt", "^", "_", "(", ")", "[", "]", "\\{", "\\}", "|", "!", "%", "\\%", "x",
+        "e", "i", "\\pi",
+        "\\pm", "\\cup", "\\infty", "\\begin{pmatrix}", "\\end{pmatrix}", "&", "\\\\", "\\text{and}", "\\le", "<",
+        "\n", " ", ".", "?",
+        "1e9", "1e", "\u200b", "\u202f", "١٨", "１８", "。", "<|im_end|>", "sin", "\\log_2", "dollars", "A", "(B)",
+        "is", "9^9", "\x00",
     ]
 )  # fmt: skip
+PURE = [mode for mode in MODES if mode != "trl"]
 TEXTS = st.one_of(st.text(max_size=60), st.lists(_PIECES, max_size=14).map("".join))
 NUMBERS = st.one_of(st.integers(), st.fractions(), st.decimals(allow_nan=False, allow_infinity=False, places=4))
 
@@ -48,7 +54,7 @@ NUMBERS = st.one_of(st.integers(), st.fractions(), st.decimals(allow_nan=False, 
 @example("\\frac{1}{0}", "0")
 @example("\\begin{pmatrix}\\end{pmatrix}", "&")
 def test_no_text_raises(response: str, gold: str) -> None:
-    for mode in MODES:
+    for mode in PURE:
         grade = grade_gsm8k(response, gold, mode=mode)
         assert grade.value in (0.0, 1.0) or grade.status is Status.BAD_GOLD
     for grade in (

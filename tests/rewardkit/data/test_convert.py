@@ -16,6 +16,7 @@ from rewardkit.errors import DataError, MissingDependencyError
 pq = pytest.importorskip("pyarrow.parquet")
 
 GOOD = {"question": "Ann has 2 pens and buys 3. How many?", "answer": "2 + 3 = <<2+3=5>>5\n#### 5"}
+ASK = 'Let\'s think step by step and output the final answer after "####".'
 
 
 def lines(path: Path, *rows: object) -> Path:
@@ -37,7 +38,7 @@ def test_a_row_has_what_verl_reads(tmp_path: Path) -> None:
             "prompt": [
                 {
                     "role": "user",
-                    "content": f'{GOOD["question"]} Let\'s think step by step and output the final answer after "####".',
+                    "content": f"{GOOD['question']} {ASK}",
                 }
             ],
             "ability": "math",

@@ -27,7 +27,7 @@ test_placement_and_groups = laws(
 
 
 def broken_laws(reward: Any, *stated: Any) -> dict[str, LawBroken]:
-    return {o.law.name: o.broken for o in check(reward, *stated, examples=150) if o.broken is not None}
+    return {o.law.name: o.broken for o in check(reward, *stated, examples=60) if o.broken is not None}
 
 
 def test_a_wrong_answer_that_outscores_a_right_one_is_found_and_is_small() -> None:
@@ -83,7 +83,9 @@ def test_a_slow_term_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     @term(bounds=(0, 1))
     def slow(sample: Sample) -> float:
-        time.sleep(0.03 * ("apples" in sample.response))
+        end = time.thread_time() + 0.03
+        while "apples" in sample.response and time.thread_time() < end:
+            pass
         return 0.0
 
     assert "deadline" in broken_laws(slow())

@@ -130,3 +130,69 @@ def test_some_modules_only(copy: Make, tmp_path: Path) -> None:
 def test_merge_without_lora(made: Make, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="without LoRA tensors"):
         convert(made("fsdp2:untied:fp32:2").run, tmp_path / "out", merge_lora=True)
+
+
+@pytest.fixture
+def unusual(made: Make, tmp_path: Path) -> tuple[Path, torch.nn.Module]:
+    """A run on one rank with an adapter on the embedding, a module trained in full, and two ranks of LoRA."""
+    from peft import LoraConfig, get_peft_model
+
+    config = LoraConfig(
+        task_type="CAUSAL_LM",
+        r=2,
+        lora_alpha=6,
+        target_modules=["embed_tokens", "q_proj", "down_proj"],
+        modules_to_save=["lm_head"],
+        rank_pattern={"down_proj": 4},
+    )
+    model = get_peft_model(build("untied", "fp32"), config).eval()
+    for name, parameter in model.named_parameters():
+        if "lora_" in name or "modules_to_save" in name:
+            parameter.data = torch.randn_like(parameter)
+    actor = tmp_path / "run" / "global_step_1" / "actor"
+    actor.mkdir(parents=True)
+    (actor / "huggingface").symlink_to(made(CASE).actor / "huggingface")
+    torch.save(model.state_dict(), actor / "model_world_size_1_rank_0.pt")
+    return actor, model
+
+
+def test_unusual_adapter(unusual: tuple[Path, torch.nn.Module], tmp_path: Path) -> None:
+    actor, model = unusual
+    convert(actor, tmp_path / "out", lora_alpha=6)
+    config = json.loads((tmp_path / "out" / "adapter_config.json").read_text())
+    assert config["r"] == 2
+    assert config["rank_pattern"] == {f"model.layers.{i}.mlp.down_proj": 4 for i in range(2)}
+    assert config["modules_to_save"] == ["lm_head"]
+    from peft import PeftModel
+
+    base = build("untied", "fp32")
+    base.load_state_dict(load_file(tmp_path / "out" / "model.safetensors"))
+    loaded = PeftModel.from_pretrained(base, str(tmp_path / "out")).eval()
+    assert torch.equal(logits(loaded), logits(model))
+
+
+def test_unusual_adapter_merged(unusual: tuple[Path, torch.nn.Module], tmp_path: Path) -> None:
+    actor, model = unusual
+    convert(actor, tmp_path / "out", lora_alpha=6, merge_lora=True, verify_result=True)
+    found = load_file(tmp_path / "out" / "model.safetensors")
+    expected = model.merge_and_unload().state_dict()
+    assert found.keys() == expected.keys()
+    for name, tensor in expected.items():
+        torch.testing.assert_close(found[name], tensor, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("base_model.model.model.layers.0.self_attn.q_proj.lora_magnitude_vector.default.weight", "plain LoRA"),
+        ("base_model.model.model.layers.0.self_attn.q_proj.lora_A.second.weight", "several adapters"),
+        ("base_model.model.model.layers.0.other.lora_A.default.weight", r"expected A \(r, in\) and B \(out, r\)"),
+    ],
+)
+def test_adapters_that_can_not_be_converted(
+    unusual: tuple[Path, torch.nn.Module], tmp_path: Path, name: str, message: str
+) -> None:
+    actor, model = unusual
+    torch.save({**model.state_dict(), name: torch.zeros(2, 36)}, actor / "model_world_size_1_rank_0.pt")
+    with pytest.raises(CheckpointError, match=message):
+        convert(actor, tmp_path / "out", lora_alpha=6)

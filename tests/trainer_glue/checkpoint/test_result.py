@@ -35,7 +35,7 @@ def test_pipeline_continues_as_the_trained_model(kind: str, made: Callable[[str]
     convert(run.run, tmp_path / "out")
     generate = pipeline("text-generation", model=str(tmp_path / "out"), device="cpu")
     text = generate("w5 w17 w40", max_new_tokens=12, do_sample=False, return_full_text=False)[0]["generated_text"]
-    model = build(kind.split(":")[0], "fp32").eval()
+    model = build(kind.split(":", maxsplit=1)[0], "fp32").eval()
     model.load_state_dict(run.full())
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
     ids = tokenizer("w5 w17 w40", return_tensors="pt").input_ids
@@ -76,7 +76,7 @@ def test_verls_trained_model_generates_the_same_tokens(shared_data: Path, tmp_pa
     convert(actor, tmp_path / "out", verify_result=True)
     result = AutoModelForCausalLM.from_pretrained(tmp_path / "out").eval()
     raw = AutoModelForCausalLM.from_config(result.config).eval()
-    import torch.distributed.tensor  # noqa: F401  # its classes unpickle the shard
+    import torch.distributed.tensor  # its classes unpickle the shard
 
     state = torch.load(actor / "model_world_size_1_rank_0.pt", weights_only=True)
     raw.load_state_dict({name: tensor.to_local() for name, tensor in state.items()})

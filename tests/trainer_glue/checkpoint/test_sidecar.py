@@ -110,3 +110,18 @@ def test_tied_in_the_config_and_not_in_the_weights(copy: Make, tmp_path: Path) -
     assert report.tied == []
     assert "their values differ" in report.warnings[0]
     assert read(tmp_path / "out" / "config.json")["tie_word_embeddings"] is False
+
+
+def test_value_head_of_trl(copy: Make, tmp_path: Path) -> None:
+    """TRL's wrapper puts its head beside a language model and reads it from the same files."""
+    import torch
+    from safetensors.torch import load_file
+
+    made = copy(CASE)
+    head = {"v_head.summary.weight": torch.ones(1, 36), "v_head.summary.bias": torch.zeros(1)}
+    for path in made.actor.glob("model_*.pt"):
+        torch.save({**torch.load(path, weights_only=False), **head}, path)
+    report = convert(made.actor, tmp_path / "out", critic=True, verify_result=True)
+    assert report.value_head == "v_head.summary.weight"
+    assert load_file(tmp_path / "out" / "model.safetensors").keys() == made.full().keys() | head.keys()
+    assert read(tmp_path / "out" / "config.json")["architectures"] == ["LlamaForCausalLM"]

@@ -13,6 +13,10 @@ from trainer_glue.verl.config.schema import Key
 Where = Callable[[str], str]
 """From a dotted key to where the user wrote it."""
 
+_COMMON: Final = 8
+"""A name that stands in more places than this, such as `path` or `enable`, says nothing about which was meant."""
+_SECONDARY: Final = ("critic.", "distillation.", "reward.", "actor_rollout_ref.ref.")
+"""Sections whose keys repeat those of the actor, the rollout and the model, which users set first."""
 _WORDS: Final[Mapping[str, str]] = {
     "bool": "true or false",
     "int": "a whole number",
@@ -135,18 +139,15 @@ def _unknown(path: str, schema: Key, where: Where) -> Finding:
 
 def suggest(path: str, schema: Key) -> str | None:
     """The known key that was probably meant: the same name elsewhere, or a near spelling."""
-    known = [p for p in schema.paths() if not p.endswith("._target_")]
+    known = [p for p in schema.paths(listed=True) if not p.endswith("._target_")]
     if path in known:
-        return "nest it: " + " ".join("{" * bool(i) + f"{part}:" for i, part in enumerate(path.split(".")))
+        *sections, leaf = path.split(".")
+        return f"nest it: {': {'.join(sections)}: {{{leaf}: ...{'}' * len(sections)}"
     parent, _, leaf = path.rpartition(".")
     siblings = [p.rpartition(".")[2] for p in known if p.rpartition(".")[0] == parent]
     elsewhere = [p for p in known if p.rpartition(".")[2] == leaf]
-    if spelled := difflib.get_close_matches(leaf, siblings, n=1, cutoff=0.85):
-        near = f"{parent}.{spelled[0]}" if parent else spelled[0]
-    elif elsewhere:
-        # of several places the nearest by name is the one users set; the others follow it
-        listed = [p for p in schema.paths(listed=True) if p.rpartition(".")[2] == leaf]
-        near = min(listed or elsewhere, key=lambda p: (-difflib.SequenceMatcher(None, p, path).ratio(), p.count(".")))
+    if 0 < len(elsewhere) <= _COMMON:
+        near = min(elsewhere, key=lambda p: (p.startswith(_SECONDARY), -_likeness(p, path), p.count(".")))
     elif spelled := difflib.get_close_matches(leaf, siblings, n=1, cutoff=0.6):
         near = f"{parent}.{spelled[0]}" if parent else spelled[0]
     elif distant := difflib.get_close_matches(path, known, n=1, cutoff=0.7):
@@ -154,3 +155,7 @@ def suggest(path: str, schema: Key) -> str | None:
     else:
         return None
     return f"did you mean {near}?"
+
+
+def _likeness(a: str, b: str) -> float:
+    return difflib.SequenceMatcher(None, a, b).ratio()

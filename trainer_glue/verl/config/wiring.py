@@ -28,6 +28,8 @@ _MANAGER: Final[Mapping[str, str]] = {
     "reward.reward_manager.name": "RewardManager",
     "reward.reward_manager.module.path": "pkg://trainer_glue.verl",
 }
+_VERLS_DEFAULTS: Final = ("register", "naive")
+"""A manager that files for verl often spell out, and that pays nothing by itself: replaced without a word."""
 _SAMPLER_PATH: Final = "trainer.v1.sampler.custom_sampler.path"
 _SAMPLER_NAME: Final = "trainer.v1.sampler.custom_sampler.name"
 _SAMPLER_REWARD: Final = f"trainer.v1.sampler.sampler_kwargs.{SECTION}"
@@ -100,7 +102,7 @@ def check_seams(config: Mapping[str, Any], written: Written) -> list[Finding]:
         findings.append(Finding(code, key, message, written.where(key), hint, severity))
 
     for key, value in _MANAGER.items():
-        if written.is_set(key) and dig(config, key) != value:
+        if written.is_set(key) and dig(config, key) not in (None, value, *_VERLS_DEFAULTS):
             message = f"is {dig(config, key)!r}, and a formula pays this run through {value!r}"
             add("two-rewards", key, message, "leave it out")
     key = "reward.custom_reward_function.path"

@@ -65,11 +65,11 @@ def environment() -> dict[str, str]:
     """Environment variables of a run on the CPU, for the process that starts verl; Ray's workers inherit them."""
     others = [name for name in os.environ.get("VERL_USE_EXTERNAL_MODULES", "").split(",") if name.strip()]
     return {
-        # verl/__init__.py:55 imports these in every process that imports verl.
+        # verl/__init__.py:52 imports these in every process that imports verl.
         "VERL_USE_EXTERNAL_MODULES": ",".join(dict.fromkeys([*others, PLUGIN])),
         # verl/plugin/platform/platform_manager.py: without it an unknown machine is taken for an NVIDIA one.
         "VERL_PLATFORM": "cpu",
-        # verl/workers/engine/base.py: no engine is registered for device "cpu"; the FSDP engine for "cuda" is
+        # verl/workers/engine/base.py:427: no engine is registered for device "cpu"; the FSDP engine for "cuda" is
         # device-neutral except for what the workarounds cover.
         "VERL_ENGINE_DEVICE": "cuda",
         # A run is a dozen processes on the same cores. By default a thread that waits for its siblings spins, and so

@@ -78,4 +78,5 @@ class CpuRollout(BaseRollout):  # type: ignore[misc]
 
 def _bytes(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     # NumPy has no bfloat16; Ray ships arrays of bytes without pickling them element by element.
-    return tensor.contiguous().reshape(-1).view(torch.uint8).numpy()
+    data: np.ndarray[Any, Any] = tensor.contiguous().reshape(-1).view(torch.uint8).numpy()
+    return data

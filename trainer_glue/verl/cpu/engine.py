@@ -97,7 +97,7 @@ class Engine:
         self._unusable[decodable] = False
         self._fresh: set[int] = set()
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def load(self, weights: Iterable[tuple[str, torch.Tensor]], *, last: bool) -> None:
         """Take a part of the weights, in place.
 
@@ -127,7 +127,7 @@ class Engine:
                 raise ValueError(f"the trainer sent no weights for {', '.join(missing[:5])} ({len(missing)} in all)")
             self.loaded = True
 
-    @torch.inference_mode()
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer requests that share :attr:`Sampling.filters`, as one batch.
 
@@ -143,7 +143,11 @@ class Engine:
         mask = torch.tensor([[0] * pad + [1] * (width - pad) for pad in padding])
         sampling = [request.sampling for request in requests]
         chooser = Chooser(
-            sampling, torch.stack([stream(request.seed, longest) for request in requests]), self._unusable, mask, self._mode
+            sampling,
+            torch.stack([stream(request.seed, longest) for request in requests]),
+            self._unusable,
+            mask,
+            self._mode,
         )
         ends = Ends(sampling, width, self._eos, self._decode, self.abort)
         self.model.generate(

@@ -39,7 +39,7 @@ class PlatformCPU(PlatformBase):  # type: ignore[misc]
         """Always."""
         return True
 
-    def current_device(self) -> str:  # type: ignore[override]
+    def current_device(self) -> str:
         """The device that tensors are moved to."""
         return CPU
 

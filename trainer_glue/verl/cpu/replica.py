@@ -67,7 +67,7 @@ class CpuReplica(RolloutReplica):  # type: ignore[misc]
             )
         if self.world_size != 1:
             raise ConfigError(
-                f"a replica of {self.world_size} ranks was asked for; rollout.name=hf_cpu runs one server for each rank",
+                f"a replica of {self.world_size} ranks was asked for; rollout.name=hf_cpu runs a server for each rank",
                 hint="set rollout.tensor_model_parallel_size, data_parallel_size and pipeline_model_parallel_size to 1",
             )
         name = server_name(self.replica_rank)

@@ -26,7 +26,13 @@ from transformers.generation.logits_process import (
 from rewardkit.errors import ConfigError, did_you_mean
 
 LOGPROBS_MODES: Final = ("processed_logprobs", "raw_logprobs")
-"""``rollout.logprobs_mode``: of the distribution that was drawn from, or of the model's own."""
+"""``rollout.logprobs_mode``: of the distribution that was drawn from (verl's default), or of the model's own.
+
+verl compares them with the trainer's, which divides the logits by ``rollout.temperature`` and knows of nothing else
+(verl/trainer/ppo/v1/trainer_base.py, _compute_old_log_prob). So the first agree with it to rounding for any
+temperature; top_k, top_p, min_p, a penalty and ids kept from being drawn show in ``training/rollout_probs_diff_*``, as
+they do with vLLM, whose modes these are.
+"""
 
 
 @dataclass(frozen=True, slots=True)

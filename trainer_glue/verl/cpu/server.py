@@ -25,8 +25,8 @@ from rewardkit.errors import ConfigError
 from trainer_glue.verl.cpu.engine import Completion, Engine, Request
 from trainer_glue.verl.cpu.sampling import Sampling, derive_seed
 
-QUIET_S: Final = 0.02
-"""A batch starts when no request has come for this long: agent loops send a group's requests within milliseconds."""
+QUIET_S: Final = 0.05
+"""A batch starts when no request has come for this long: an agent loop sends one every 5 to 15 ms."""
 
 GATHER_S: Final = 0.5
 """A batch starts at the latest this long after its first request."""
@@ -163,9 +163,9 @@ class CpuServer:
         if room < 1:
             raise ConfigError(
                 f"a prompt of {len(prompt)} tokens leaves no room for a response within {min(limits)} tokens",
-                hint="set data.filter_overlong_prompts=True, or raise data.max_prompt_length within the model's context",
+                hint="set data.filter_overlong_prompts=True, or raise data.max_prompt_length if the context allows",
             )
-        return min(room, int(self._config.response_length))
+        return int(min(room, self._config.response_length))
 
     async def _serve(self) -> None:
         while self._waiting:
@@ -184,7 +184,8 @@ class CpuServer:
                 completions = await asyncio.get_running_loop().run_in_executor(
                     self._thread, self._engine.generate, requests
                 )
-            except Exception as error:  # noqa: BLE001 - handed to every caller, with its traceback
+            except Exception as error:
+                # Handed to every caller, with its traceback.
                 for item in batch:
                     if not item.answer.done():
                         item.answer.set_exception(error)

@@ -1,8 +1,8 @@
 """Every patch of verl or torch that a run on the CPU needs. There are no others in the tree.
 
-Each entry of :data:`WORKAROUNDS` names the line that calls for it in the version that was tested, and how to tell
-that it still does: the canary tests run ``needed`` against the installed verl and fail when an entry has become
-superfluous or no longer fits. What an extension point can do (platform, rollout, config key) does not belong here.
+Each entry of :data:`WORKAROUNDS` quotes the line of verl that calls for it. The canary tests read that line in the
+installed verl, see it fail unpatched and work patched, and so tell when an entry has become superfluous or no longer
+fits. What an extension point can do (platform, rollout, config key) does not belong here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def refuse_untested() -> None:
         version = importlib.metadata.version("verl")
     except importlib.metadata.PackageNotFoundError:
         raise MissingDependencyError(
-            f"verl is not installed; training on the CPU was tested with {tested}", hint="pip install 'rewardkit-rl[verl]'"
+            f"verl is not installed; training on the CPU was tested with {tested}",
+            hint="pip install 'rewardkit-rl[verl]'",
         ) from None
     if version not in VERL_VERSIONS:
         raise MissingDependencyError(
@@ -62,13 +63,17 @@ class Workaround:
 
     Attributes:
         name: a short name, for tests and messages.
-        where: file and line that call for it.
+        file: of verl, that calls for it.
+        line: in that file.
+        quote: what the line says.
         why: what happens without it.
         apply: patches; called once in each process, before verl imports what is patched.
     """
 
     name: str
-    where: str
+    file: str
+    line: int
+    quote: str
     why: str
     apply: Callable[[], None]
 
@@ -108,19 +113,25 @@ def _sync_module_states_on_cpu() -> None:
 WORKAROUNDS: Final = (
     Workaround(
         name="one gloo backend",
-        where="verl/utils/distributed.py:89, initialize_global_process_group_ray",
+        file="utils/distributed.py",
+        line=89,
+        quote='backend = backend or f"cpu:gloo,{get_device_name()}:{get_nccl_backend()}"',
         why='builds "cpu:gloo,<device>:<backend>", here "cpu:gloo,cpu:gloo", and torch refuses the duplicate device',
         apply=_one_gloo_backend,
     ),
     Workaround(
         name="offload without pinning",
-        where="verl/workers/engine/fsdp/transformer_impl.py:462, CPUOffloadPolicy(pin_memory=True)",
+        file="workers/engine/fsdp/transformer_impl.py",
+        line=462,
+        quote="offload_policy = CPUOffloadPolicy(pin_memory=True)",
         why="an FSDP2 reference model pins its memory, which needs an accelerator",
         apply=_offload_without_pinning,
     ),
     Workaround(
         name="sync module states on the CPU",
-        where="verl/workers/engine/fsdp/transformer_impl.py:443, FSDP(sync_module_states=True)",
+        file="workers/engine/fsdp/transformer_impl.py",
+        line=444,
+        quote="sync_module_states=True,",
         why="FSDP1 refuses parameters on the CPU there, for NCCL's sake; gloo broadcasts them",
         apply=_sync_module_states_on_cpu,
     ),

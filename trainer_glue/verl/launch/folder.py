@@ -75,12 +75,18 @@ class RunFolder:
 
 @contextmanager
 def locked(folder: RunFolder, wait: float = LOCK_WAIT) -> Iterator[int]:
-    """Hold the folder against a second run; yields the lock's file descriptor, for a child to hold it on.
+    """Make the folder and hold it against a second run; yields the lock's file descriptor, for a child to hold it on.
 
     Raises:
-        ConfigError: another run is going on there.
+        ConfigError: another run is going on there, or nothing can be written there.
     """
-    fd = os.open(folder.lock, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        folder.path.mkdir(parents=True, exist_ok=True)
+        fd = os.open(folder.lock, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as e:
+        raise ConfigError(
+            f"can't write to {folder.path}: {e.strerror}", hint="give a folder that can be written with --out"
+        ) from e
     try:
         deadline = time.monotonic() + wait
         while True:

@@ -17,7 +17,7 @@ from trainer_glue.verl.launch.command import VerlCommand, verl_command
 from trainer_glue.verl.launch.differences import Difference, differences, portable, refuse
 from trainer_glue.verl.launch.folder import RunFolder
 from trainer_glue.verl.launch.memory import shortage
-from trainer_glue.verl.launch.record import RunRecord
+from trainer_glue.verl.launch.record import RunRecord, versions
 
 RUNS: Final = Path("runs")
 CHECKPOINT_KEY: Final = "trainer.default_local_dir"
@@ -56,7 +56,12 @@ class Plan:
 
 
 def make_plan(
-    source: str | None, overrides: Sequence[str], *, reward: RewardSource | str | None, out: Path | None
+    source: str | None,
+    overrides: Sequence[str],
+    *,
+    reward: RewardSource | str | None,
+    out: Path | None,
+    dry_run: bool = False,
 ) -> Plan:
     """Resolve a config and look at the folder of the run. Writes nothing.
 
@@ -66,6 +71,7 @@ def make_plan(
         reward: what pays the run, over the config's own.
         out: the run's folder; None for the config's `trainer.default_local_dir` where the user set one, else
             `runs/NAME` after the recipe or the file.
+        dry_run: what this machine lacks is a warning.
 
     Raises:
         RewardKitError: a config that would not run, or a folder that holds another run.
@@ -75,20 +81,20 @@ def make_plan(
             "matplotlib is not installed; the reward's curve is drawn with it", hint="pip install 'rewardkit-rl[verl]'"
         )
     keeps_own = out is None and _sets_folder(source, overrides)
-    resolved = resolve(source, overrides, reward=reward)
-    if keeps_own:
-        path = resolved.out.expanduser().absolute()
-        folder = RunFolder(path, path)
-    else:
-        path = (RUNS / resolved.name if out is None else out).expanduser().absolute()
-        folder = RunFolder(path, path / "checkpoints")
-        resolved = resolve(source, overrides, reward=reward, out=path)
+    if out is None and not keeps_own and source is not None:
+        out = RUNS / Path(source).stem
+    out = None if out is None else out.expanduser().absolute()
+    resolved = resolve(source, overrides, reward=reward, out=out, dry_run=dry_run)
+    path = resolved.out.expanduser().absolute() if out is None else out  # the default recipes name their own
+    folder = RunFolder(path, path if keeps_own else path / "checkpoints")
     _check_folder(folder)
     verl = verl_command(resolved, folder)
     earlier = RunRecord.read(folder.record)
     if earlier is not None:
         _check_same_run(earlier, resolved.reward, verl, folder)
     notes = [str(f) for f in resolved.findings]
+    if earlier is not None:
+        notes += _changed_versions(earlier)
     if not resolved.accelerator:
         model = Path(str(resolved.config["actor_rollout_ref"]["model"]["path"]))
         notes += [text for text in (shortage(model, resolved.ranks),) if text]
@@ -103,6 +109,12 @@ def _check_same_run(earlier: RunRecord, reward: RewardSource, verl: VerlCommand,
         found.insert(0, Difference("the reward", earlier.formula, reward.formula))
     if found:
         raise refuse(folder.path, found)
+
+
+def _changed_versions(earlier: RunRecord) -> list[str]:
+    now = versions()
+    changed = [f"{k} {v} (now {now.get(k, 'missing')})" for k, v in earlier.versions.items() if now.get(k) != v]
+    return [f"this run began with {', '.join(changed)}"] if changed else []
 
 
 def _check_folder(folder: RunFolder) -> None:

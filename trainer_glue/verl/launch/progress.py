@@ -66,6 +66,24 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def status(steps: Sequence[Step], total: int | None, waited: float) -> str:
+    """What is going on now.
+
+    Args:
+        steps: the steps of this start so far.
+        total: steps asked for, over all starts.
+        waited: seconds since the latest of them, or since the start.
+    """
+    if not steps:
+        return f"verl is starting, then the first step: {duration(waited)}"
+    done = steps[-1].number
+    if done == total:
+        return f"all steps are done, verl is closing: {duration(waited)}"
+    left = time_left(steps, total)
+    rest = "" if left is None else f", about {duration(max(0.0, left - waited))} left"
+    return f"step {done + 1}: {duration(waited)}{rest}"
+
+
 class Progress:
     """Shows the steps of one start of a run.
 
@@ -82,6 +100,11 @@ class Progress:
         self._since = time.monotonic()
         self._status = console.status("") if console.is_terminal else None
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether a step was shown."""
+        return bool(self._steps)
+
     def show(self, step: Step) -> None:
         """Print a training step."""
         self._steps.append(step)
@@ -95,13 +118,7 @@ class Progress:
         """Bring the status line up to date."""
         if self._status is None:
             return
-        waited = duration(time.monotonic() - self._since)
-        if not self._steps:
-            self._status.update(f"verl is starting, then the first step: {waited}")
-            return
-        left = time_left(self._steps, self.total)
-        rest = "" if left is None else f", about {duration(left)} left"
-        self._status.update(f"step {self._steps[-1].number + 1}: {waited}{rest}")
+        self._status.update(status(self._steps, self.total, time.monotonic() - self._since))
 
     def _print(self, text: str, style: str = "") -> None:
         self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

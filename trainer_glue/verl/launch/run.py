@@ -34,6 +34,8 @@ _MAKE_TINY: Final = (
     "import pathlib, sys; from trainer_glue.verl.tiny import make_tiny;"
     "make_tiny(pathlib.Path(sys.argv[1]), int(sys.argv[2]))"
 )
+_SIGKILL: Final = 128 + signal.SIGKILL
+_KILLED: Final = "something killed it, and most often that is the kernel for want of memory: see `dmesg`"
 _TOTAL_IN_LOG: Final = re.compile(r"Total training steps: (\d+)")
 
 
@@ -68,7 +70,6 @@ class Run:
             KeyboardInterrupt, Terminated: it was stopped; all of verl is gone by then.
         """
         self._say_what()
-        self.folder.path.mkdir(parents=True, exist_ok=True)
         with _signals_raise(), locked(self.folder) as lock:
             steps = summary.training_steps(fold(self.folder))
             mended = mend(self.folder.checkpoints)
@@ -100,7 +101,7 @@ class Run:
     def _say_what(self) -> None:
         resolved = self.plan.resolved
         self._say(f"reward  {resolved.reward.formula}")
-        self._say(f"model   {self.plan.model}")
+        self._say(f"model   {_short(self.plan.model)}")
         self._say(f"folder  {_short(self.folder.path)}  (verl's own output: {self.folder.log.name})")
         if not resolved.accelerator:
             ranks = f"{resolved.ranks} rank{'s' if resolved.ranks > 1 else ''}"
@@ -176,10 +177,9 @@ class Run:
             code = None
             while code is None:
                 code = child.poll(_POLL)
-                new = summary.training_steps(reader.new_steps())
-                if new and progress.total is None:
-                    progress.total = self._logged_total(start)
-                for step in new:
+                for step in summary.training_steps(reader.new_steps()):
+                    if not progress.has_begun and progress.total is None:
+                        progress.total = self._logged_total(start)
                     progress.show(step)
                 progress.tick()
         return code
@@ -222,7 +222,7 @@ class Run:
         cause = "\n  ".join(explain(log))
         return RunError(
             f"the run died (exit code {code}). From its log:\n\n  {cause}\n\n  the whole log: {self.folder.log}",
-            hint=hint_for(log),
+            hint=hint_for(log) or (_KILLED if code == _SIGKILL else None),
         )
 
     def _say_result(self, steps: list[Step]) -> None:

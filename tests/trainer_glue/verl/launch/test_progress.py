@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from trainer_glue.verl.launch.metrics import Step
-from trainer_glue.verl.launch.progress import Progress, Table, duration, time_left
+from trainer_glue.verl.launch.progress import Progress, Table, duration, status, time_left
 
 
 def step(number: int, seconds: float = 4.0, total: float = 0.5, **extra: float) -> Step:
@@ -49,6 +49,14 @@ def test_the_time_left_is_that_of_recent_steps(times, total, expected):
 @pytest.mark.parametrize(("seconds", "text"), [(7, "0:07"), (59.6, "1:00"), (750, "12:30"), (3723, "1:02:03")])
 def test_durations(seconds, text):
     assert duration(seconds) == text
+
+
+def test_the_status_says_what_is_waited_for():
+    assert status([], 3, 65) == "verl is starting, then the first step: 1:05"
+    assert status([step(1)], 3, 3) == "step 2: 0:03, about 0:05 left"
+    assert status([step(1)], 3, 100) == "step 2: 1:40, about 0:00 left"
+    assert status([step(1)], None, 3) == "step 2: 0:03"
+    assert status([step(3)], 3, 2) == "all steps are done, verl is closing: 0:02"
 
 
 def shown(total, steps, **console):

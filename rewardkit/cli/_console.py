@@ -1,0 +1,33 @@
+"""Consoles and small pieces that several subcommands print with."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WIDE: Final = 100_000
+"""Columns where there is no terminal: a reader of a pipe wants whole lines."""
+
+
+def console(*, err: bool = False) -> Console:
+    """A console that colours on a terminal only, obeys NO_COLOR, and never breaks the lines of a pipe."""
+    from rich.console import Console
+
+    stream = sys.stderr if err else sys.stdout
+    return Console(stderr=err, highlight=False, width=None if stream.isatty() else _WIDE)
+
+
+def show_json(value: Any) -> None:
+    """One JSON value on standard output, indented."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def plain(text: str) -> str:
+    """A docstring's text without the doubled backticks of its markup."""
+    return text.replace("``", "`")

@@ -1,0 +1,133 @@
+"""`rewardkit score`: a formula over a file of responses."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rewardkit.cli import PLAIN
+
+app = typer.Typer(**PLAIN)
+
+
+@app.command(no_args_is_help=True)
+def score(
+    reward: Annotated[
+        str,
+        typer.Argument(
+            metavar="FORMULA|FILE.py[:NAME]|NAME",
+            help="A formula, a variable of a Python file, or a ready-made reward.",
+            show_default=False,
+        ),
+    ],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="JSON lines or parquet: response, and as the formula needs ground_truth, prompt, data_source, group, "
+            "extra_info, truncated, tokens; verl's responses or output, reward_model.ground_truth or gts, input, uid.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Where to write, whole or not at all (default: standard output).", show_default=False
+        ),
+    ] = None,
+    step: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="The training step, for schedules (default: their first value).",
+            show_default=False,
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Only the first N rows (a group that is begun is finished).", show_default=False
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="The summary as JSON, on standard output if --out is given, else on standard error."
+        ),
+    ] = False,
+) -> None:
+    """Score every row of a file: one JSON object a row, in order, with score, total_status, terms and status.
+
+    Rows are read, scored and written in chunks, so memory doesn't grow with the file. If the formula compares the
+    responses of a prompt, rows of one group must stand together.
+    """
+    from rewardkit.program import compile as compile_reward
+    from rewardkit.scoring import score_file
+    from rewardkit.scoring.writing import whole_file
+    from rewardkit.source import load_reward
+
+    program = compile_reward(load_reward(reward).reward)
+    target = whole_file(out) if out is not None else contextlib.nullcontext(sys.stdout.write)
+    bar = _progress_bar(shown=out is not None or not sys.stdout.isatty())
+    with _sigterm_unwinds(), bar as progress, target as write:
+        tally = score_file(program, data, write, step=step, limit=limit, progress=progress)
+    if out is None:
+        sys.stdout.flush()
+    if as_json:
+        typer.echo(json.dumps(tally.as_dict()), err=out is None)
+    else:
+        _show(tally)
+
+
+def _show(tally: Any) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from rewardkit.cli._console import console
+
+    out = console(err=True)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("", "mean", "std", "min", "max", "status"):
+        table.add_column(heading, justify="left" if heading in ("", "status") else "right", overflow="fold")
+    for name, moments in {"total": tally.total, **tally.terms}.items():
+        numbers = [moments.mean, moments.std, moments.low, moments.high]
+        cells = [f"{x:.4g}" for x in numbers] if moments.count else ["-"] * 4
+        shares = ", ".join(f"{status} {share:.1%}" for status, share in moments.shares().items())
+        table.add_row(Text(name), *cells, shares)
+    out.print(Text(f"{tally.rows:,} rows, {tally.unscored:.1%} unscored"))
+    out.print(table)
+    if tally.first_reason is not None:
+        out.print(Text(f"first unscored row: {tally.first_reason}"))
+
+
+@contextlib.contextmanager
+def _sigterm_unwinds() -> Iterator[None]:
+    """SIGTERM ends the command as Ctrl-C does, so that no partial file stays."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _progress_bar(*, shown: bool) -> Iterator[Callable[[float, int], object] | None]:
+    """The share that is done, rows and time left, on a terminal; nothing elsewhere, or where rows would run into it."""
+    if not shown or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[rows]:,} rows"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("score", total=1.0, rows=0)
+        yield lambda done, rows: bar.update(task, completed=done, rows=rows)

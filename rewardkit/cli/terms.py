@@ -1,0 +1,88 @@
+"""`rewardkit terms`: what a formula can be made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from rewardkit.cli import PLAIN
+
+app = typer.Typer(**PLAIN)
+
+
+@app.command()
+def terms(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One term or function, in full.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """List the vocabulary: parameters, bounds, needs, cost, and what each is for."""
+    from rewardkit.cli._console import show_json
+    from rewardkit.vocabulary_info import describe, describe_vocabulary
+
+    if name is None:
+        found = describe_vocabulary()
+        if as_json:
+            show_json(found)
+        else:
+            _list(found)
+        return
+    entry = describe(name)
+    if as_json:
+        show_json(entry)
+    else:
+        _one(entry)
+
+
+def _list(entries: list[dict[str, Any]]) -> None:
+    from rich.padding import Padding
+
+    from rewardkit.cli._console import console, plain
+
+    out = console()
+    for e in entries:
+        bounds, needs = _declared(e)
+        out.print(_text(e["signature"], "bold"))
+        for line in (plain(e["summary"]), f"{e['kind']} {bounds}; needs {needs}; {e['cost']}"):
+            out.print(Padding(_text(line), (0, 0, 0, 4), expand=False))
+    out.print(_text("\nBounds are those at the defaults. `rewardkit terms NAME` says all of one."))
+
+
+def _one(entry: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    from rewardkit.cli._console import console, plain
+
+    out = console()
+    out.print(_text(f"{entry['signature']} -> {entry['kind']}", "bold"))
+    bounds, needs = _declared(entry)
+    out.print(_text(f"bounds {bounds}; needs {needs}; {entry['cost']}\n"))
+    if entry["parameters"]:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for heading in ("parameter", "type", "default"):
+            table.add_column(heading, overflow="fold")
+        for p in entry["parameters"]:
+            default = repr(p["default"]) if "default" in p else "(required)" if p["required"] else ""
+            table.add_row(_text(p["name"]), _text(p["type"]), _text(default))
+        out.print(table)
+        out.print()
+    out.print(_text(plain(entry["doc"])))
+
+
+def _declared(entry: dict[str, Any]) -> tuple[str, str]:
+    from rewardkit.vocabulary_info import interval_text
+
+    bounds = "by its parameters" if entry["bounds"] is None else interval_text(entry["bounds"])
+    if entry["kind"] == "function":
+        bounds = "by its operands"
+    needs = entry["needs"]
+    return bounds, "by its parameters" if needs is None else ", ".join(needs) or "-"
+
+
+def _text(text: str, style: str = "") -> Any:
+    """Text as it is: brackets in it are no markup."""
+    from rich.text import Text
+
+    return Text(text, style=style)

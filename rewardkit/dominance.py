@@ -1,0 +1,132 @@
+"""Whether a wrong answer can outscore a right one: by bounds for all responses, or by two texts that show it.
+
+What is right is said by the formula's own verdicts that read the ground truth, all together: a wrong answer is one that
+every one of them rejects, a right one is one that all accept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from rewardkit.assumed import FALSE, TRUE, Case, bounds_given, cases, live
+from rewardkit.expression import Expression, Verdict
+from rewardkit.finding import Certainty, Finding, Level, short
+from rewardkit.intervals import Interval
+from rewardkit.polarity import Polarity
+from rewardkit.program import Program
+from rewardkit.witness import Witness, find_witness
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """What wrong and right answers can earn in one case."""
+
+    case: Case
+    verdicts: tuple[Expression, ...]
+    wrong: Interval
+    right: Interval
+
+    @property
+    def gap(self) -> float:
+        if self.wrong.high == math.inf or self.right.low == -math.inf:
+            return math.inf
+        return self.wrong.high - self.right.low
+
+
+def dominance(program: Program, polarity: Mapping[Expression, Polarity]) -> Iterator[Finding]:
+    """Whether a wrong answer can outscore a right one. A verdict is right or wrong where it reads the ground truth."""
+    root = program.reward
+    ranges = [r for case in cases(root) if (r := _range(program, case, polarity)) is not None]
+    if not ranges:
+        return
+    worst = max(ranges, key=lambda r: r.gap)
+    verdicts = ", ".join(dict.fromkeys(short(v) for r in ranges for v in r.verdicts))
+    if worst.gap <= 1e-12:
+        yield Finding(
+            "verdict-dominates",
+            Level.NOTE,
+            Certainty.PROVED,
+            verdicts,
+            f"no wrong answer outscores a right one: a wrong one can earn {_most(worst.wrong)}, a right one "
+            f"{_least(worst)}{', so the two can be equal' if worst.gap > -1e-12 else ''}",
+        )
+        return
+    witness = find_witness(program, worst.verdicts, worst.case)
+    causes = _causes(program, worst, polarity)
+    at = "".join(f" (where {by} is {value!r})" for by, value in worst.case.items() if value is not None)
+    yield Finding(
+        "verdict-outweighed",
+        Level.WARNING,
+        Certainty.POSSIBLE if witness is None else Certainty.PROVED,
+        verdicts,
+        f"a wrong answer can earn {_most(worst.wrong)} while a right one can earn {_least(worst)}{at}"
+        + (f"; what outweighs {verdicts}: {', '.join(causes)}" if causes else "")
+        + (f". {_shown(witness)}" if witness else ""),
+        f"pay the rest only to right answers: when({short(worst.verdicts[0])}, 1 + ..., 0)"
+        if causes
+        else "the total falls where the verdict rises: look at its sign",
+    )
+
+
+def _range(program: Program, case: Case, polarity: Mapping[Expression, Polarity]) -> _Range | None:
+    root = program.reward
+    paid = live(root, case)
+    verdicts = tuple(n for n in root.walk() if n in paid and polarity[n] is not Polarity.NONE and _reads_gold(n))
+    if not verdicts:
+        return None
+    wrong = bounds_given(root, dict.fromkeys(verdicts, FALSE), case)[root]
+    right = bounds_given(root, dict.fromkeys(verdicts, TRUE), case)[root]
+    others = [n for n in paid if n.op == "term" and n not in verdicts]
+    if any(polarity[n] is Polarity.MIXED for n in others):  # such a term can fail, and pays the formula's floor then
+        right = right.hull(Interval(program.bounds.low, right.low))
+    return _Range(case, verdicts, wrong, right)
+
+
+def _reads_gold(node: Expression) -> bool:
+    return node.term is not None and isinstance(node, Verdict) and "ground_truth" in node.term.needs(node)
+
+
+def _causes(program: Program, worst: _Range, polarity: Mapping[Expression, Polarity]) -> list[str]:
+    """The other parts of the formula by how much they widen the gap, the widest first."""
+    root = program.reward
+    found: list[tuple[float, str]] = []
+    base = bounds_given(root, {}, worst.case)
+    for node in live(root, worst.case):
+        if not (node.op == "term" or node.op.startswith("group_")) or node in worst.verdicts:
+            continue
+        if polarity[node] is Polarity.NONE:
+            continue
+        own = base[node]
+        still = own.low if math.isfinite(own.low) else min(own.high, 0.0)
+        pinned = {node: Interval(still, still)}
+        wrong = bounds_given(root, {**dict.fromkeys(worst.verdicts, FALSE), **pinned}, worst.case)[root]
+        right = bounds_given(root, {**dict.fromkeys(worst.verdicts, TRUE), **pinned}, worst.case)[root]
+        narrower = worst.gap - _Range(worst.case, worst.verdicts, wrong, right).gap
+        if narrower > 0:  # NaN, where two parts are unbounded, is not
+            found.append((narrower, f"{short(node)} {own}"))
+        elif not own.is_finite:
+            found.append((math.inf, f"{short(node)} {own}"))
+    return [text for _, text in sorted(found, key=lambda item: (-item[0], item[1]))]
+
+
+def _most(interval: Interval) -> str:
+    return f"at most {interval.high:g}" if math.isfinite(interval.high) else "any amount"
+
+
+def _least(found: _Range) -> str:
+    low = found.right.low
+    return f"as little as {low:g}" if math.isfinite(low) else "an unbounded negative amount"
+
+
+def _shown(witness: Witness) -> str:
+    return (
+        f"Of texts that were tried on the gold 42, {_text(witness.wrong)} earns {witness.wrong_total:g} "
+        f"and {_text(witness.right)} {witness.right_total:g}"
+    )
+
+
+def _text(text: str) -> str:
+    words = len(text.split())
+    return repr(text) if words < 10 else f"{text[:20]!r} ... {text[-12:]!r} ({words} words)"

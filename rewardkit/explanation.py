@@ -1,0 +1,136 @@
+"""A formula as data for whoever explains it: its tree with what is known of each node, and with a row, what came of it.
+
+Everything is plain data, ready for JSON; how it looks on a terminal is the command line's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from rewardkit.assumed import bounds_given
+from rewardkit.batch import Batch, Status
+from rewardkit.column import NOT_RUN
+from rewardkit.declaration import Cost
+from rewardkit.evaluate import Values
+from rewardkit.expression import Expression
+from rewardkit.findings import findings
+from rewardkit.placement import TokenEnds
+from rewardkit.polarity import Polarity, polarities
+from rewardkit.program import Program
+from rewardkit.text import fingerprint
+from rewardkit.vocabulary_info import ends
+
+_COSTS: Final = list(Cost)
+_POLARITY: Final[Mapping[Polarity, str]] = {
+    Polarity.NONE: "unpaid",
+    Polarity.RISES: "rises",
+    Polarity.FALLS: "falls",
+    Polarity.MIXED: "mixed",
+}
+"""How the total moves when the node rises."""
+
+
+def explain(program: Program) -> dict[str, Any]:
+    """What is known of a formula before anything is scored."""
+    root = program.reward
+    return {
+        "formula": repr(root),
+        "fingerprint": fingerprint(root),
+        "kind": type(root).__name__,
+        "bounds": ends(program.bounds),
+        "needs": sorted(program.needs),
+        "cost": _cost(root),
+        "names": list(program.names),
+        "tree": _tree(program, {}),
+        "findings": [
+            {
+                "code": f.code,
+                "level": f.level.value,
+                "certainty": f.certainty.value,
+                "where": f.where,
+                "message": f.message,
+                "hint": f.hint,
+            }
+            for f in findings(program)
+        ],
+    }
+
+
+def explain_row(
+    program: Program, batch: Batch, token_ends: TokenEnds | None = None, texts: list[str] | None = None
+) -> dict[str, Any]:
+    """The same, with the value and status of every node on a batch's only row.
+
+    Args:
+        program: a compiled formula.
+        batch: one row.
+        token_ends: where tokens end in the response's text; without it no placement by a pattern is shown.
+        texts: the tokens' texts, to show.
+
+    Raises:
+        CompileError: the formula needs groups and the batch has none.
+    """
+    leaves = program.leaves(batch)
+    scores = program.finish(leaves, step=batch.step, groups=batch.groups)
+    values = program.trace(leaves, step=batch.step, groups=batch.groups)
+    found = explain(program)
+    found["tree"] = _tree(program, values)
+    found["row"] = {
+        "total": _number(scores.total[0]),
+        "status": Status(int(scores.status[0])).name.lower(),
+        "reasons": {name: why[0] for name, why in scores.reasons.items() if 0 in why},
+    }
+    by_pattern = any(node.op == "on" for node in program.reward.walk())
+    if batch.tokens is None:
+        found["row"]["tokens_missing"] = "the row has no `tokens`: where the reward stands on them is not shown"
+    elif token_ends is None and by_pattern:
+        found["row"]["tokens_missing"] = "`.on(pattern)` needs `token_texts` beside `tokens` to find its tokens"
+    else:
+        rewards = scores.token_rewards(np.ones((1, len(batch.tokens[0])), dtype=np.bool_), token_ends=token_ends)[0]
+        found["row"]["tokens"] = [
+            {"index": i, "id": batch.tokens[0][i], **({"text": texts[i]} if texts else {}), "reward": float(rewards[i])}
+            for i in np.flatnonzero(rewards).tolist()
+        ]
+    return found
+
+
+def _tree(program: Program, values: Mapping[Expression, Values]) -> dict[str, Any]:
+    root = program.reward
+    intervals, polarity = bounds_given(root, {}, {}), polarities(root)
+    names = {node: name for name, node in program.terms.items()}
+    built: dict[Expression, dict[str, Any]] = {}
+    for node in root.walk():
+        built[node] = {
+            "text": repr(node),
+            "op": node.op,
+            "kind": type(node).__name__,
+            "bounds": ends(intervals[node]),
+            "polarity": _POLARITY[polarity[node]],
+            **({"cost": node.term.cost.value, "needs": sorted(node.term.needs(node))} if node.term is not None else {}),
+            **({"name": names[node]} if node in names else {}),
+            **_value(values.get(node)),
+            "operands": [built[a] for a in node.args],
+        }
+    return built[root]
+
+
+def _value(values: Values | None) -> dict[str, Any]:
+    if values is None:
+        return {}
+    status = int(values.status[0])
+    return {
+        "value": _number(values.value[0]),
+        "status": "not_run" if status == NOT_RUN else Status(status).name.lower(),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _cost(root: Expression) -> str:
+    costs = [n.term.cost for n in root.walk() if n.term is not None]
+    return max(costs, key=_COSTS.index, default=Cost.CHEAP).value

@@ -1,0 +1,184 @@
+"""What a formula's tree says about it before a single response is scored.
+
+Each finding says whether it is proved (it holds whatever the terms do within their declarations, or a pair of texts
+shows it) or possible (the bounds allow it). Nothing here runs a user's term, and no data may enter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from rewardkit.assumed import FALSE, TRUE, bounds_given
+from rewardkit.dominance import dominance
+from rewardkit.expression import Expression, Reward
+from rewardkit.finding import Certainty, Finding, Level, short
+from rewardkit.intervals import Interval, may_step_out, unnamed
+from rewardkit.polarity import Polarity, polarities
+from rewardkit.program import Program
+
+__all__ = ["Certainty", "Finding", "Level", "findings"]
+
+
+def findings(program: Program) -> tuple[Finding, ...]:
+    """All static findings of a compiled formula, warnings first."""
+    root = program.reward
+    polarity = polarities(root)
+    found = [
+        *_unbounded(program, polarity),
+        *dominance(program, polarity),
+        *_dead_branches(root),
+        *_without_effect(root),
+        *_never_deciding(root),
+        *_observed(root),
+        *_group_relative(root),
+        *_scheduled(root),
+    ]
+    return tuple(sorted(found, key=lambda f: f.level is Level.NOTE))
+
+
+def _unbounded(program: Program, polarity: Mapping[Expression, Polarity]) -> Iterator[Finding]:
+    root, total = program.reward, program.bounds
+    if total.is_finite:
+        return
+    intervals = bounds_given(root, {}, {})
+    sources = [
+        n
+        for n in root.walk()
+        if (n.op in ("term", "group_zscore")) and not intervals[n].is_finite and polarity[n] is not Polarity.NONE
+    ]
+    ends = _infinite(total)
+    shown: set[str] = set()
+    for node in _straight(root).intersection(sources):
+        if node.term is not None and node.term.builtin and polarity[node] is not Polarity.MIXED:
+            own = intervals[node]
+            shown.update(_infinite(own if polarity[node] is Polarity.RISES else -own))
+    names = ", ".join(dict.fromkeys(short(n) for n in sources))
+    undeclared = [n for n in sources if n.term is not None and not n.term.builtin]
+    yield Finding(
+        "unbounded-total",
+        Level.WARNING,
+        Certainty.PROVED if shown.issuperset(ends) else Certainty.POSSIBLE,
+        short(root),
+        f"the total is unbounded {' and '.join(ends)}, by {names}",
+        "declare @term(bounds=(low, high))" if undeclared else "cap it: clip(x, low, high), or the term's own cap",
+    )
+
+
+def _infinite(interval: Interval) -> list[str]:
+    return [way for way, end in (("above", interval.high), ("below", interval.low)) if not math.isfinite(end)]
+
+
+def _straight(root: Expression) -> set[Expression]:
+    """The nodes that the total is a plain multiple of, other things equal: no clip, no choice, no condition between."""
+    found: set[Expression] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        found.add(node)
+        if node.op in ("add", "named", "neg", "total", "on", "spread", "mean"):
+            stack.extend(node.args)
+        elif node.op == "div":
+            stack.append(node.args[0])
+        elif node.op == "mul":
+            moving = [a for a in node.args if a.op not in ("number", "schedule")]
+            stack.extend(moving if len(moving) == 1 else [])
+    return found
+
+
+def _dead_branches(root: Expression) -> Iterator[Finding]:
+    intervals = bounds_given(root, {}, {})
+    for node in root.walk():
+        if node.op != "when":
+            continue
+        condition, then, otherwise = node.args
+        sure = intervals[condition]
+        if sure in (TRUE, FALSE):
+            dead = otherwise if sure == TRUE else then
+            yield Finding(
+                "dead-branch",
+                Level.WARNING,
+                Certainty.PROVED,
+                short(node),
+                f"{short(condition)} {'always' if sure == TRUE else 'never'} holds, so {short(dead)} is never paid",
+                "compare with a number inside the bounds of both sides",
+            )
+
+
+def _without_effect(root: Expression) -> Iterator[Finding]:
+    intervals = bounds_given(root, {}, {})
+    hidden: set[Expression] = set()
+    for node in reversed(list(root.walk())):  # parents first: only the outermost is told
+        inner = unnamed(node)
+        if node in hidden or node.op == "observe":
+            hidden.update(node.args)
+            continue
+        has_terms = any(n.op == "term" for n in node.walk())
+        constant = intervals[node].low == intervals[node].high
+        if not constant or not has_terms or not isinstance(node, Reward) or inner.op == "observe":
+            continue
+        hidden.update(node.args)
+        yield Finding(
+            "no-effect",
+            Level.WARNING,
+            Certainty.PROVED,
+            short(node),
+            f"{short(node)} is always {intervals[node].low:g}: nothing inside it changes the total",
+            "to log a term without paying it, write observe(...)",
+        )
+
+
+def _never_deciding(root: Expression) -> Iterator[Finding]:
+    intervals = bounds_given(root, {}, {})
+    for node in root.walk():
+        if node.op not in ("minimum", "maximum"):
+            continue
+        for i, operand in enumerate(node.args):
+            for j, other in enumerate(node.args):
+                if i == j or may_step_out(other) or (other == operand and j > i):
+                    continue
+                a, b = intervals[operand], intervals[other]
+                if b.low >= a.high if node.op == "maximum" else b.high <= a.low:
+                    yield Finding(
+                        "never-decides",
+                        Level.WARNING,
+                        Certainty.PROVED,
+                        short(node),
+                        f"{short(operand)} {a} never decides this {node.op}: {short(other)} {b} always does",
+                    )
+                    break
+
+
+def _observed(root: Expression) -> Iterator[Finding]:
+    for node in root.walk():
+        if node.op == "observe":
+            inner = short(node.args[0])
+            yield Finding("weight-zero", Level.NOTE, Certainty.PROVED, short(node), f"{inner} is logged, never paid")
+
+
+def _group_relative(root: Expression) -> Iterator[Finding]:
+    for node in root.walk():
+        by_term = node.term is not None and "group" in node.term.needs(node)
+        if node.op.startswith("group_") or by_term:
+            yield Finding(
+                "group-relative",
+                Level.NOTE,
+                Certainty.PROVED,
+                short(node),
+                f"{short(node)} needs all responses of a prompt together. verl 0.9.1 gives them through rewardkit's "
+                "sampler, verl 0.3 to 0.7.0 through the manager's batch; verl 0.7.1 to 0.9.0 scores row by row and "
+                "can't. `rewardkit score` takes them from the column `group`",
+            )
+
+
+def _scheduled(root: Expression) -> Iterator[Finding]:
+    for node in root.walk():
+        if node.op == "schedule":
+            first = node.param("points")[0][1]
+            yield Finding(
+                "schedule-without-step",
+                Level.NOTE,
+                Certainty.PROVED,
+                short(node),
+                f"{short(node)} follows the training step; outside a run, without a step, it counts as {first:g}",
+            )

@@ -1,0 +1,9 @@
+"""Scoring a file: rows read in chunks, scored by a program, written one line a row, in memory that doesn't grow.
+
+The command line stands on this; nothing here prints or knows a terminal. No trainer may enter.
+"""
+
+from rewardkit.scoring.run import score_file
+from rewardkit.scoring.tally import Tally
+
+__all__ = ["Tally", "score_file"]

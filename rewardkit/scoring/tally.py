@@ -1,0 +1,99 @@
+"""Means, spreads and status shares over a stream of scores, in memory that does not grow with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from rewardkit.batch import Floats, Status, Statuses
+from rewardkit.scores import Scores
+
+_UNSCORED: Final = [int(s) for s in Status if s.is_unscored]
+
+
+class Moments:
+    """One column: how many values, their mean and spread, and how many rows of each status."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean = math.nan
+        self._squares = 0.0
+        self.low = math.inf
+        self.high = -math.inf
+        self.statuses = np.zeros(len(Status), dtype=np.int64)
+
+    def add(self, values: Floats, statuses: Statuses) -> None:
+        """Take in a chunk; NaN is no value."""
+        self.statuses += np.bincount(statuses, minlength=len(Status))
+        known = values[np.isfinite(values)]
+        n = len(known)
+        if not n:
+            return
+        mean = float(known.mean())
+        squares = float(((known - mean) ** 2).sum())
+        if self.count:  # Chan, Golub, LeVeque 1979: two sets' moments make those of their union
+            apart = mean - self.mean
+            total = self.count + n
+            self._squares += squares + apart * apart * self.count * n / total
+            self.mean += apart * n / total
+        else:
+            self.mean, self._squares = mean, squares
+        self.count += n
+        self.low, self.high = min(self.low, float(known.min())), max(self.high, float(known.max()))
+
+    @property
+    def std(self) -> float:
+        """The standard deviation over all values (divided by n)."""
+        return math.sqrt(self._squares / self.count) if self.count else math.nan
+
+    def shares(self) -> dict[str, float]:
+        """The share of rows of each status that came up."""
+        rows = int(self.statuses.sum())
+        return {s.name.lower(): int(self.statuses[s]) / rows for s in Status if self.statuses[s]}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data: numbers are None where no row has a value."""
+        known = self.count > 0
+        return {
+            "mean": self.mean if known else None,
+            "std": self.std if known else None,
+            "min": self.low if known else None,
+            "max": self.high if known else None,
+            "status": self.shares(),
+        }
+
+
+class Tally:
+    """What a scored file comes to: the total and every name of the logs."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.total = Moments()
+        self.terms: dict[str, Moments] = {}
+        self.first_reason: str | None = None
+        """The first explanation of a row that could not be scored, and where it is."""
+
+    def add(self, scores: Scores) -> None:
+        """Take in a chunk."""
+        self.rows += len(scores)
+        self.total.add(scores.total, scores.status)
+        for name, values in scores.values.items():
+            self.terms.setdefault(name, Moments()).add(values, scores.statuses[name])
+
+    @property
+    def unscored(self) -> float:
+        """The share of rows without a total."""
+        return int(self.total.statuses[_UNSCORED].sum()) / self.rows if self.rows else 0.0
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "rows": self.rows,
+            "unscored": self.unscored,
+            "total": self.total.as_dict(),
+            "terms": {name: moments.as_dict() for name, moments in self.terms.items()},
+            "first_reason": self.first_reason,
+        }

@@ -1,0 +1,88 @@
+"""Scores as JSON lines: one object a row, in a file that is whole or absent.
+
+The keys of a line: `score` (null where the row is unscored), `total_status`, `terms` (each name's own value, before any
+weight; null where it has none) and `status` (each name's status).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+import numpy as np
+
+from rewardkit.batch import Floats, Status, Statuses
+from rewardkit.errors import DataError
+from rewardkit.scores import Scores
+
+_STATUS: Final = [json.dumps(status.name.lower()) for status in Status]
+
+
+class Lines:
+    """Turns scores into text. One template for all rows: only the numbers and the statuses differ."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        keys = [json.dumps(name).replace("%", "%%") for name in names]
+        slots = ", ".join(f"{key}: %s" for key in keys)
+        self._template = f'{{"score": %s, "total_status": %s, "terms": {{{slots}}}, "status": {{{slots}}}}}\n'
+
+    def __call__(self, scores: Scores) -> str:
+        """One line a row."""
+        columns = [_numbers(scores.total), _statuses(scores.status)]
+        columns += [_numbers(scores.values[name]) for name in self._names]
+        columns += [_statuses(scores.statuses[name]) for name in self._names]
+        template = self._template
+        return "".join([template % row for row in zip(*columns, strict=True)])
+
+
+def _numbers(values: Floats) -> list[str]:
+    texts = list(map(repr, values.tolist()))
+    for i in np.flatnonzero(np.isnan(values)).tolist():
+        texts[i] = "null"
+    return texts
+
+
+def _statuses(statuses: Statuses) -> list[str]:
+    return [_STATUS[s] for s in statuses.tolist()]
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Callable[[str], object]]:
+    """A function that writes text to a file which appears under its name only when all went well.
+
+    A device or a pipe is written to as it is.
+
+    Raises:
+        DataError: the folder is missing, or the file can't be written.
+    """
+    if path.is_dir():
+        raise DataError(f"--out {path} is a folder; expected a file")
+    if not path.parent.is_dir():
+        raise DataError(f"--out {path}: no folder {path.parent}")
+    try:
+        if path.exists() and not path.is_file():
+            with path.open("w", encoding="utf-8") as file:
+                yield file.write
+            return
+        target = path.resolve()
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+        partial = Path(name)
+        try:
+            with _closing(handle) as file:
+                yield file.write
+            partial.chmod(0o644)  # mkstemp makes it private to this user
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as e:
+        raise DataError(f"can't write {path}: {e.strerror or e}") from e
+
+
+def _closing(handle: int) -> IO[str]:
+    return os.fdopen(handle, "w", encoding="utf-8")

@@ -1,0 +1,283 @@
+"""`rewardkit score` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rewardkit.cli import run
+from tests.rewardkit.cli.conftest import ROOT
+
+FORMULA = "gsm8k() + length(0.1) + 0 * ends_with('.')"
+ROWS = [
+    {"response": "#### 4", "ground_truth": "4"},
+    {"response": "It is five.", "ground_truth": "4", "other": [1]},
+    {"response": "", "ground_truth": "4"},
+    {"response": "#### 4"},
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path):
+    def write(rows: object, name: str = "data.jsonl") -> str:
+        path = tmp_path / name
+        if isinstance(rows, bytes):
+            path.write_bytes(rows)
+        else:
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))  # type: ignore[attr-defined]
+        return str(path)
+
+    return write
+
+
+def lines_of(text: str):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def scored(capsys, *arguments: str):
+    assert run(["score", *arguments]) == 0
+    return lines_of(capsys.readouterr().out)
+
+
+def test_one_object_a_row_with_score_terms_and_status(data, rewardkit):
+    done = rewardkit("score", FORMULA, data(ROWS))
+    assert done.returncode == 0, done.stderr
+    assert lines_of(done.stdout) == [
+        {
+            "score": 1.2,
+            "total_status": "scored",
+            "terms": {"gsm8k": 1.0, "length": 0.2, "ends_with": 0.0},
+            "status": {"gsm8k": "scored", "length": "scored", "ends_with": "scored"},
+        },
+        {
+            "score": 0.30000000000000004,
+            "total_status": "scored",
+            "terms": {"gsm8k": 0.0, "length": 0.30000000000000004, "ends_with": 1.0},
+            "status": {"gsm8k": "no_answer", "length": "scored", "ends_with": "scored"},
+        },
+        {
+            "score": 0.0,
+            "total_status": "scored",
+            "terms": {"gsm8k": 0.0, "length": 0.0, "ends_with": 0.0},
+            "status": {"gsm8k": "no_answer", "length": "scored", "ends_with": "scored"},
+        },
+        {
+            "score": None,
+            "total_status": "bad_gold",
+            "terms": {"gsm8k": None, "length": 0.2, "ends_with": 0.0},
+            "status": {"gsm8k": "bad_gold", "length": "scored", "ends_with": "scored"},
+        },
+    ]
+    assert "4 rows, 25.0% unscored" in done.stderr
+    assert re.search(r"^gsm8k +0\.3333 .*no_answer 50\.0%", done.stderr, re.MULTILINE)
+    assert "data.jsonl:4: gsm8k: no ground truth" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_out_is_a_file_and_json_is_the_summary(data, tmp_path, capsys):
+    out = tmp_path / "scores.jsonl"
+    out.write_text("old")
+    assert run(["score", FORMULA, data(ROWS), "--out", str(out), "--json"]) == 0
+    captured = capsys.readouterr()
+    summary = json.loads(captured.out)
+    assert not captured.err
+    assert (summary["rows"], summary["unscored"]) == (4, 0.25)
+    assert summary["total"]["mean"] == pytest.approx(0.5)
+    assert summary["terms"]["gsm8k"]["status"] == {"scored": 0.25, "no_answer": 0.5, "bad_gold": 0.25}
+    assert [row["score"] for row in lines_of(out.read_text())][2:] == [0.0, None]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["data.jsonl", "scores.jsonl"]
+
+
+def test_without_out_the_json_summary_goes_to_standard_error(data, capsys):
+    assert run(["score", FORMULA, data(ROWS), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert len(lines_of(captured.out)) == 4 and json.loads(captured.err)["rows"] == 4
+
+
+def test_parquet_gives_the_same_lines(data, tmp_path, capsys):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    expected = scored(capsys, FORMULA, data(ROWS))
+    parquet.write_table(pa.Table.from_pylist(ROWS), tmp_path / "data.parquet")
+    assert scored(capsys, FORMULA, str(tmp_path / "data.parquet")) == expected
+
+
+VERL = {
+    "a data set with a response": {
+        "response": "#### 4", "data_source": "a", "prompt": [{"role": "user", "content": "2 + 2?"}],
+        "reward_model": {"style": "rule", "ground_truth": "4"}, "extra_info": {"index": 0},
+    },
+    "generations": {"responses": ["#### 4"], "reward_model": {"ground_truth": "4"}, "data_source": "a"},
+    "a rollout dump": {"input": "2 + 2?", "output": "#### 4", "gts": "4", "score": 0.0, "step": 3, "data_source": "a"},
+    "names that agree": {"responses": "#### 4", "output": "#### 4", "gts": "4", "data_source": "a"},
+    "its own names win": {"response": "#### 4", "output": "x", "ground_truth": "4", "gts": "5", "data_source": "a"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", VERL)
+def test_verls_own_columns(what, data, capsys):
+    assert [r["score"] for r in scored(capsys, "route({'a': gsm8k()})", data([VERL[what]]))] == [1.0]
+
+
+def test_verls_own_columns_in_parquet(tmp_path, capsys):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = [{"responses": ["#### 4"], "reward_model": {"style": "rule", "ground_truth": "4"}}] * 3
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "d.parquet")
+    assert [r["score"] for r in scored(capsys, "gsm8k()", str(tmp_path / "d.parquet"))] == [1.0] * 3
+
+
+def test_groups_are_scored_whole_whatever_the_chunks(data, capsys, monkeypatch):
+    from rewardkit.scoring import reading
+
+    rows = [{"response": "w " * (i % 5), "group": f"g{i // 4}"} for i in range(50)]
+    path = data(rows)
+    whole = scored(capsys, "group_rank(length())", path)
+    for size in (1, 3, 4, 7):
+        monkeypatch.setattr(reading, "CHUNK_ROWS", size)
+        assert scored(capsys, "group_rank(length())", path) == whole
+    limited = scored(capsys, "group_rank(length())", path, "--limit", "5")
+    assert limited == whole[:8]  # the group that row 5 is in is finished
+
+
+def test_a_group_that_comes_back_is_refused(data, capsys):
+    path = data([{"response": "a", "group": g} for g in ("x", "y", "x")])
+    assert run(["score", "group_rank(length())", path]) == 2
+    assert f"{path}:3: the group 'x' was left and comes back" in capsys.readouterr().err
+
+
+def test_the_step_and_the_limit(data, capsys):
+    path = data([{"response": "one two"}] * 5)
+    found = scored(capsys, "linear(0, 1, steps=10) * length()", path, "--step", "5", "--limit", "2")
+    assert [r["score"] for r in found] == [1.0, 1.0]
+    assert scored(capsys, "linear(0, 1, steps=10) * length()", path)[0]["score"] == 0.0
+
+
+def test_tokens_truncated_prompt_and_extra_info_reach_the_terms(data, tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(
+        "from rewardkit import Sample, term\n"
+        "@term(needs=('tokens', 'truncated', 'prompt', 'extra_info'), bounds=(0, None))\n"
+        "def seen(sample: Sample) -> float:\n"
+        "    rest = 100 * len(sample.prompt) + 1000 * sample.extra_info['k']\n"
+        "    return len(sample.tokens) + 10 * sample.truncated + rest\n"
+        "reward = seen()\n"
+    )
+    row = {"response": "a", "tokens": [7, 8], "truncated": True, "prompt": "abc", "extra_info": {"k": 4}}
+    assert scored(capsys, str(tmp_path / "mine.py"), data([row]))[0]["score"] == 4312
+
+
+GOOD = {"response": "a", "ground_truth": "4"}
+BAD = {
+    "no JSON": (b'{"response": "a"}\n{"response": \n', ":2: is not JSON"),
+    "two objects on a line": (b'{"response": "a"}{"response": "b"}\n', ":1: is not JSON"),
+    "an array": (b'[{"response": "a"}]\n', ":1: is a JSON list; expected one object a line"),
+    "no UTF-8": (b'{"response": "a"}\n{"response": "\xff"}\n', ":2: is not UTF-8"),
+    "no response": ([GOOD, {"text": "a"}], ":2: has no `response` (nor `responses`, `output`); its fields are `text`"),
+    "null response": ([GOOD, {"response": None}], ":2: has no `response`"),
+    "a number": ([{"response": 3, "ground_truth": "4"}], ":1: `response` is 3, a int; expected text"),
+    "several responses": ([{"responses": ["a", "b"], "gts": "4"}], ":1: `responses` holds 2 texts; expected one"),
+    "names that differ": ([{"output": "a", "responses": "b", "gts": "4"}], "both `responses` and `output`"),
+    "golds that differ": (
+        [{"response": "a", "gts": "4", "reward_model": {"ground_truth": "5"}}],
+        "both `reward_model.ground_truth` and `gts`",
+    ),
+    "no gold anywhere": ([{"response": "a", "answer": "4"}] * 3, "none of the first 3 rows"),
+    "no rows": (b"\n\n", "has no rows"),
+    "nested too deep": (b'{"response": ' + b"[" * 100_000 + b"\n", ":1: is not JSON"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_row_is_named_and_nothing_is_written(what, data, tmp_path, capsys):
+    rows, words = BAD[what]
+    path = data(rows)
+    assert run(["score", "gsm8k()", path, "--out", str(tmp_path / "out.jsonl")]) == 2
+    captured = capsys.readouterr()
+    assert words in captured.err and path in captured.err and not captured.out
+    assert [p.name for p in tmp_path.iterdir()] == ["data.jsonl"]
+
+
+NEEDS = {
+    "tokens": ("length(unit='tokens')", {"response": "a"}, "has no `tokens`"),
+    "token types": ("length(unit='tokens')", {"response": "a", "tokens": [1.5]}, "expected a list of token ids"),
+    "group": ("group_rank(length())", {"response": "a"}, "has no `group` (nor `uid`)"),
+    "group type": ("group_rank(length())", {"response": "a", "group": [1]}, "`group` is [1], a list"),
+    "data_source": ("route({'a': length()})", {"response": "a", "data_source": 3}, "`data_source` is 3"),
+    "prompt": ("copy_share(2)", {"response": "a", "prompt": 3}, "`prompt` is 3"),
+    "extra_info": ("route({'a': 1}, by='k')", {"response": "a", "extra_info": "x"}, "`extra_info` is 'x'"),
+}
+
+
+@pytest.mark.parametrize("what", NEEDS)
+def test_what_the_formula_needs_and_a_row_lacks(what, data, capsys):
+    formula, row, words = NEEDS[what]
+    path = data([row])
+    assert run(["score", formula, path]) == 2
+    assert f"{path}:1: " in (err := capsys.readouterr().err) and words in err
+
+
+def test_a_field_that_the_formula_doesn_t_need_may_be_anything(data, capsys):
+    row = {"response": "a b", "prompt": 3, "group": [], "tokens": "x", "truncated": "no"}
+    assert scored(capsys, "length().spread()", data([row]))[0]["score"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["lenght()", "DATA"], "did you mean 'length'?"),
+        (["length()", "nowhere.jsonl"], "no file nowhere.jsonl"),
+        (["length()", "DATA", "--out", "."], "is a folder"),
+        (["length()", "DATA", "--out", "no/where/x"], "no folder"),
+        (["length()", "DATA", "--limit", "0"], "--limit"),
+        (["length()"], "Missing argument"),
+    ],
+)
+def test_bad_usage_is_exit_code_2(arguments, words, data, capsys):
+    path = data([{"response": "a"}])
+    assert run(["score", *(path if a == "DATA" else a for a in arguments)]) == 2
+    captured = capsys.readouterr()
+    assert words in captured.err and not captured.out and "Traceback" not in captured.err
+
+
+def test_broken_parquet(data, capsys):
+    pytest.importorskip("pyarrow")
+    path = data(b"PAR1" + b"\0" * 50, "data.parquet")
+    assert run(["score", "length()", path]) == 2
+    assert f"{path} is not a parquet file that can be read" in capsys.readouterr().err
+
+
+def test_parquet_without_a_response_names_its_columns(tmp_path, capsys):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"text": ["a"]}), tmp_path / "d.parquet")
+    assert run(["score", "length()", str(tmp_path / "d.parquet")]) == 2
+    assert "has no column `response`" in (err := capsys.readouterr().err) and "['text']" in err
+
+
+def test_a_bar_and_a_coloured_table_on_a_terminal_only(data, on_terminal):
+    shown = on_terminal("score", "length()", data([{"response": "a"}] * 20), "--out", "o.jsonl")
+    assert "100%" in shown and "20 rows" in shown and "\x1b[1m" in shown
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", on_terminal("score", "length()", data(ROWS), NO_COLOR="1"))
+
+
+def test_a_reader_that_leaves_is_no_traceback(data):
+    path = data([{"response": "a"}] * 50_000)
+    command = f"{sys.executable} -m rewardkit score 'length()' {path} | head -n 1"
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert json.loads(done.stdout)["score"] == 1.0 and "Traceback" not in done.stderr
+
+
+def test_sigterm_leaves_no_partial_file(data, tmp_path):
+    path = data([{"response": "a b c"}] * 400_000)
+    command = [sys.executable, "-m", "rewardkit", "score", "length()", path, "--out", str(tmp_path / "o.jsonl")]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while not list(tmp_path.glob("*.partial")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 143
+    assert [p.name for p in tmp_path.iterdir()] == ["data.jsonl"]

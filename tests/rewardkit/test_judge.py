@@ -1,0 +1,198 @@
+"""The judge against a server on this machine that answers as told."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from rewardkit import Batch, Status, compile, judge
+from rewardkit.terms import judging
+
+pytest.importorskip("httpx")
+Answer = tuple[int, dict[str, str], str]
+
+
+def said(content: object) -> Answer:
+    return 200, {}, json.dumps({"choices": [{"message": {"content": content}}]})
+
+
+class Server:
+    """Answers every request by ``reply``, and remembers what came."""
+
+    def __init__(self) -> None:
+        self.reply: Callable[[dict[str, Any]], Answer] = lambda _: said("Score: 5")
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
+        self.busy = self.most = 0
+        self.lock = threading.Lock()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                with outer.lock:
+                    outer.requests.append(body)
+                    outer.headers.append({k.lower(): v for k, v in self.headers.items()})
+                    outer.paths.append(self.path)
+                    outer.busy += 1
+                    outer.most = max(outer.most, outer.busy)
+                status, headers, text = outer.reply(body)
+                with outer.lock:
+                    outer.busy -= 1
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(len(text.encode())))
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def prompt(self, i: int = -1) -> str:
+        return str(self.requests[i]["messages"][0]["content"])
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(judging, "FIRST_PAUSE", 0.01)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    found = Server()
+    yield found
+    found.http.shutdown()
+    found.http.server_close()
+
+
+def run(
+    server: Server, response: str = "A response.", prompt: str = "A prompt.", **params: Any
+) -> tuple[float, Status, str]:
+    scores = compile(judge(model="m", base_url=server.url, **params))(Batch([response], prompts=[prompt]))
+    return float(scores.total[0]), Status(int(scores.status[0])), scores.first_reason() or ""
+
+
+def test_the_score_is_scaled_and_the_request_is_openais(server: Server) -> None:
+    assert run(server)[:2] == (0.5, Status.SCORED)
+    assert run(server, scale=(1, 5))[0] == 1.0
+    assert server.paths[0] == "/v1/chat/completions"
+    assert server.requests[0]["model"] == "m"
+    assert server.requests[0]["temperature"] == 0
+    assert "A response." in server.prompt()
+    assert "A prompt." in server.prompt()
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("7", 0.7),
+        ("Fine.\n\nScore: 7", 0.7),
+        ("Fine.\n**Score: 7.5**\n", 0.75),
+        ("Score: 0", 0.0),
+        ("Score: 3\nno, rather\nScore: 3", 0.3),
+        ("Score: 3\nno, rather\nScore: 4", None),
+        ("Score: 11", None),
+        ("Score: -1", None),
+        ("Score: 7/10", None),
+        ("Score: seven", None),
+        ("I would give it 7", None),
+        ("Score: 7\nThank you.", None),
+        ("Out of 10:\n7", None),
+        ("nan", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_only_a_clear_score_counts_and_all_else_is_unscored(server: Server, reply: Any, value: float | None) -> None:
+    server.reply = lambda _: said(reply)
+    got, status, reason = run(server)
+    if value is None:
+        assert status is Status.ERROR
+        assert got != got
+        assert reason
+    else:
+        assert (got, status) == (pytest.approx(value), Status.SCORED)
+
+
+def test_the_template_is_filled_in_one_pass(server: Server) -> None:
+    hostile = "{prompt} {ground_truth} {0} {response} %s $x \\1 \\g<0> {{"
+    template = "R: {response}\nP: {prompt}"
+    assert run(server, hostile, "SECRET {response}", template=template)[1] is Status.SCORED
+    assert server.prompt() == f"R: {hostile}\nP: SECRET {{response}}"
+
+
+def test_the_ground_truth_is_given_only_where_it_is_asked_for(server: Server) -> None:
+    template = "{response} against {ground_truth}"
+    batch = Batch(["x", "x"], ground_truths=["gold", None])
+    scores = compile(judge(model="m", base_url=server.url, template=template))(batch)
+    assert [Status(int(s)) for s in scores.status] == [Status.SCORED, Status.BAD_GOLD]
+    assert [server.prompt(i) for i in range(len(server.requests))] == ["x against gold"]
+
+
+def test_temporary_failures_are_tried_again(server: Server) -> None:
+    failures = iter([(503, {}, "busy"), (429, {"retry-after": "0"}, "slow down"), (500, {}, "oops")])
+    server.reply = lambda _: next(failures, said("Score: 8"))
+    assert run(server)[:2] == (pytest.approx(0.8), Status.SCORED)
+    assert len(server.requests) == judging.ATTEMPTS
+
+
+@pytest.mark.parametrize(
+    ("answer", "attempts"), [((503, {}, "busy"), 4), ((401, {}, "no key"), 1), ((200, {}, "<html>"), 1)]
+)
+def test_a_judge_that_fails_is_never_a_zero(server: Server, answer: Answer, attempts: int) -> None:
+    server.reply = lambda _: answer
+    got, status, reason = run(server)
+    assert (status, got != got) == (Status.ERROR, True)
+    assert answer[2] in reason
+    assert len(server.requests) == attempts
+
+
+def test_a_dead_or_slow_judge_is_unscored(server: Server) -> None:
+    server.reply = lambda _: (time.sleep(0.5), said("Score: 5"))[1]
+    assert run(server, timeout=0.05)[1] is Status.ERROR
+    server.http.shutdown()
+    server.http.server_close()
+    got, status, reason = run(server)
+    assert (status, got != got) == (Status.ERROR, True)
+    assert "no answer from" in reason
+
+
+def test_many_rows_at_once_but_not_all_and_equal_rows_ask_once(server: Server) -> None:
+    server.reply = lambda body: (time.sleep(0.02), said(body["messages"][0]["content"].partition(" ")[0]))[1]
+    texts = [f"{i % 10} {i}" for i in range(100)] + ["5 5"] * 50
+    node = judge(model="m", base_url=server.url, template="{response}")
+    began = time.perf_counter()
+    scores = compile(node)(Batch(texts))
+    assert scores.total.tolist() == [int(t.partition(" ")[0]) / 10 for t in texts]
+    assert len(server.requests) == 100
+    assert 1 < server.most <= 32
+    assert time.perf_counter() - began < 60
+
+
+def test_the_key_comes_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(server)
+    assert "authorization" not in server.headers[-1]
+    monkeypatch.setenv("JUDGE_KEY", "k1")
+    run(server, key_variable="JUDGE_KEY")
+    assert server.headers[-1]["authorization"] == "Bearer k1"
+
+
+def test_a_response_too_long_to_send_is_not_sent(server: Server) -> None:
+    assert run(server, "x" * (judging.MAX_CHARS + 1))[:2] == (0.0, Status.LIMIT)
+    assert not server.requests
+
+
+def test_only_rows_that_need_the_judge_ask_it(server: Server) -> None:
+    reward = f"when(contains('ok'), judge(model='m', base_url={server.url!r}, template='{{response}}'), 0)"
+    scores = compile(reward)(Batch(["ok", "bad", "worse"]))
+    assert scores.total.tolist() == [0.5, 0, 0]
+    assert len(server.requests) == 1

@@ -1,0 +1,155 @@
+"""Canaries: each workaround is still called for by the installed verl and torch, and still works.
+
+One that fails here after an update is either superfluous (delete it) or no longer fits (read verl again).
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+verl = pytest.importorskip("verl")
+
+from rewardkit.errors import MissingDependencyError
+from trainer_glue.verl.config.installed import TESTED_VERSIONS
+from trainer_glue.verl.cpu import workarounds
+from trainer_glue.verl.cpu.workarounds import CPU, VERL_VERSIONS, WORKAROUNDS
+
+ONE_RANK = """
+import os, torch
+from torch.distributed import HashStore, init_process_group
+from torch.distributed.device_mesh import init_device_mesh
+init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+mesh = init_device_mesh("cpu", (1,))
+"""
+
+# What verl does, and what it fails with before the workaround.
+SCENES = {
+    "one gloo backend": (
+        """
+import os, torch
+os.environ.update(RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1", MASTER_PORT="0", DIST_INIT_METHOD="")
+os.environ["DIST_INIT_METHOD"] = "file://" + __import__("tempfile").mktemp()
+import verl.utils.distributed
+from verl.plugin.platform.platform_manager import set_platform
+from trainer_glue.verl.cpu.platform import PlatformCPU
+set_platform(PlatformCPU())
+def scene():
+    verl.utils.distributed.initialize_global_process_group_ray()
+    assert torch.distributed.get_backend() == "gloo"
+""",
+        "Duplicate device type cpu",
+    ),
+    "offload without pinning": (
+        ONE_RANK
+        + """
+from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
+def scene():
+    model = torch.nn.Linear(4, 4)
+    fully_shard(model, mesh=mesh, offload_policy=CPUOffloadPolicy(pin_memory=True))
+    assert model(torch.ones(1, 4)).shape == (1, 4)
+""",
+        "accelerator",
+    ),
+    "sync module states on the CPU": (
+        ONE_RANK
+        + """
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from trainer_glue.verl.cpu.workarounds import CPU
+def scene():
+    model = FSDP(torch.nn.Linear(4, 4), device_id=CPU, sync_module_states=True, device_mesh=mesh)
+    assert model(torch.ones(1, 4)).shape == (1, 4)
+""",
+        "CPU parameters or buffers",
+    ),
+}
+
+TRIAL = """
+try:
+    scene()
+except Exception as error:
+    assert {message!r} in str(error), repr(error)
+else:
+    raise SystemExit("works without the workaround")
+from trainer_glue.verl.cpu.workarounds import WORKAROUNDS
+next(w for w in WORKAROUNDS if w.name == {name!r}).apply()
+scene()
+"""
+
+
+@pytest.mark.parametrize("workaround", WORKAROUNDS, ids=lambda w: w.name)
+def test_the_line_that_calls_for_it_is_where_it_was(workaround: workarounds.Workaround) -> None:
+    lines = (Path(verl.__file__).parent / workaround.file).read_text().splitlines()
+    assert lines[workaround.line - 1].strip() == workaround.quote
+
+
+def test_each_workaround_has_a_scene() -> None:
+    assert {workaround.name for workaround in WORKAROUNDS} == set(SCENES)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_it_fails_without_and_works_with(name: str) -> None:
+    scene, message = SCENES[name]
+    code = scene + TRIAL.format(name=name, message=message)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_the_devices_name_serves_both_uses_and_a_plain_one_does_not() -> None:
+    source = (Path(verl.__file__).parent / "utils" / "fsdp_utils.py").read_text()
+    assert 'torch.device(f"{get_device_name()}:{device_id}")' in source, "verl formats the device id as an index"
+    assert "device=get_device_id()" in source, "verl uses the device id as a device"
+    with pytest.raises(RuntimeError):
+        torch.device(f"cpu:{'cpu'}")
+    assert torch.device(f"cpu:{CPU}").type == "cpu"
+    assert torch.ones(1, device=CPU).device.type == "cpu"
+
+
+def test_environment_and_keys_are_still_called_for() -> None:
+    """What the launcher's side says of verl's lines, for what no workaround is needed."""
+    from trainer_glue.verl.cpu import CPUS_PER_RANK
+
+    def line(file: str, number: int) -> str:
+        return (Path(verl.__file__).parent / file).read_text().splitlines()[number - 1].strip()
+
+    assert line("__init__.py", 52) == "import_external_libs(modules)"
+    assert "No engine registered for device" in line("workers/engine/base.py", 427)
+    assert line("single_controller/ray/base.py", 146) == 'bundle = {"CPU": self.max_colocate_count}'
+    assert line("trainer/ppo/v1/replay_buffer.py", 144) == "poll_interval: float = 2.0,"
+    from verl.single_controller.ray import ResourcePoolManager
+
+    assert ResourcePoolManager.__dataclass_fields__["max_colocate_count"].default == CPUS_PER_RANK
+
+
+def test_one_idea_of_what_was_tested() -> None:
+    assert VERL_VERSIONS == TESTED_VERSIONS
+
+
+@pytest.mark.parametrize("version", ["0.9.0", "0.10.0.dev0", None])
+def test_another_verl_is_refused(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
+    def installed(name: str) -> str:
+        if version is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(workarounds.importlib.metadata, "version", installed)
+    with pytest.raises(MissingDependencyError, match=version or "not installed"):
+        workarounds.refuse_untested()
+
+
+def test_applying_twice_patches_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    first = WORKAROUNDS[0]
+    counted = workarounds.Workaround(
+        first.name, first.file, first.line, first.quote, first.why, lambda: calls.append(first.name)
+    )
+    monkeypatch.setattr(workarounds, "WORKAROUNDS", (counted,))
+    monkeypatch.setattr(workarounds, "_applied", set())
+    workarounds.apply_workarounds()
+    workarounds.apply_workarounds()
+    assert calls == [first.name]
