@@ -268,6 +268,7 @@ class Term(Generic[P, K]):
 
 
 def _lower_first(text: str) -> str:
+    text = text.removeprefix("Value error, ")  # what pydantic puts before the words of our own checks
     return text[:1].lower() + text[1:]
 
 

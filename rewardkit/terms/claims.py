@@ -16,7 +16,7 @@ from rewardkit.answers.number import fold
 from rewardkit.batch import Batch, Score, Status
 from rewardkit.declaration import term
 
-_ALTERNATIVE = re.compile(r"\b(?:or|oder|ou|o)\b|[\u6216]", re.IGNORECASE)
+_ALTERNATIVE = re.compile(r"\b(?:or|oder|ou)\b|[\u6216]", re.IGNORECASE)
 _READ_CHARS = 200
 _LIMIT = Score(status=Status.LIMIT, reason="too long, or too many answer markers")
 
@@ -49,8 +49,8 @@ def exactly_one_answer(batch: Batch) -> Sequence[bool | Score]:
     r"""1 where the response marks one final answer and no other; else 0.
 
     Markers are ``\boxed{}``, ``<answer>``, ``####`` and "the answer is". The same answer marked twice is one answer;
-    two that differ are not, though :func:`math_equal` takes the last of them. A list, a tuple or an interval in a box is
-    one answer, "3 or 4" is none. A response without a marker gets 0, and so does one whose answer is empty or taken
+    two that differ are not, though :func:`math_equal` takes the last of them. A list, a tuple or an interval in a box
+    is one answer, "3 or 4" is none. A response without a marker gets 0, and so does one whose answer is empty or taken
     back.
 
     Args:

@@ -9,7 +9,6 @@ import asyncio
 import json
 import os
 import random
-import ssl
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Final
@@ -158,8 +157,10 @@ def _score_in(reply: str) -> float | None:
 
 
 @lru_cache(maxsize=1)
-def _ssl_context() -> ssl.SSLContext:
+def _ssl_context() -> Any:
     """Reading the certificates takes longer than a request; they are read once."""
+    import ssl
+
     return ssl.create_default_context()
 
 

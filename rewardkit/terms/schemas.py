@@ -67,7 +67,7 @@ def _entries(content: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
 
 
 def _check_entry(key: str, value: Any) -> None:
-    if key in _REFERENCES and not str(value).startswith("#"):
+    if key in _REFERENCES and isinstance(value, str) and not value.startswith("#"):
         raise ValueError(f"{key} {value!r} leads outside the schema; put what it means under $defs")
     if key == "patternProperties" and isinstance(value, dict):
         raise ValueError("patternProperties is not supported; use propertyNames with a pattern, and properties")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit import Batch, Status, bounds, compile
+from rewardkit import Batch, Status, bounds, compile, parse
 from rewardkit.expression import Reward, TokenReward
 from rewardkit.scores import Scores
 from tests.reference import Reference
-from tests.strategies import STATUSES, batches, formulas, plain_rewards, rewards, token_rewards
+from tests.strategies import STATUSES, TERMS, batches, formulas, plain_rewards, rewards, token_rewards
 
 
 def mask_of(batch: Batch, extra: int = 2) -> np.ndarray:
@@ -79,6 +82,37 @@ def test_bounds_hold_on_every_batch(formula: Reward | TokenReward, batch: Batch)
     assert ((known >= interval.low - slack) & (known <= interval.high + slack)).all()
     assert np.isfinite(known).all()
     assert np.isnan(scores.total[scores.unscored]).all()
+
+
+TIGHT = [
+    "alpha() + right()",
+    "alpha() - 2 * right()",
+    "-alpha() / -4 + 1",
+    "alpha() * right()",
+    "alpha() * (right() - 0.5)",
+    "minimum(alpha(), right() + 1)",
+    "maximum(alpha(), right() + 1)",
+    "mean(alpha(), right())",
+    "clip(alpha(), -1, 2)",
+    "clip(alpha(), -1)",
+    "clip(alpha(), None, 2)",
+    "when(right(), alpha(), 7)",
+    "when(alpha() > 0, right(), -1)",
+    "~right() + alpha()",
+    "route({'a': alpha()}, otherwise=right())",
+    "alpha().spread() + right()",
+]
+
+
+@pytest.mark.parametrize("text", TIGHT)
+def test_bounds_are_reached_where_every_term_stands_once(text: str) -> None:
+    """The ends of the bounds are values that some row has, one whose terms step out included."""
+    program = compile(parse(text, terms=TERMS))
+    gone = "NOT_APPLICABLE"
+    rows = [f"alpha={a} right={r}" for a, r in itertools.product((-2, 0, 3, gone), (0, 1, gone))]
+    tokens = [[1]] * len(rows)
+    totals = [program(Batch(rows, data_sources=[source] * len(rows), tokens=tokens)).total for source in "az"]
+    np.testing.assert_allclose([program.bounds.low, program.bounds.high], [np.nanmin(totals), np.nanmax(totals)])
 
 
 @given(plain_rewards | token_rewards, batches())

@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit import Batch, Sample, Status, bounds, compile, from_json, group_share, parse, to_json
+from rewardkit.column import Column
 from rewardkit.errors import MissingDependencyError, ParameterError
+from rewardkit.program import Leaves
 from rewardkit.vocabulary import TERMS
 
 CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "data" / "terms.jsonl").read_text().splitlines()]
@@ -240,3 +242,16 @@ def test_the_share_of_equal_answers() -> None:
     assert penalty.total[3] == -1  # no answer is never the best paid
     majority = compile("when(group_share(answer_key()) > 0.5, 1, 0)")(batch)
     assert majority.total.tolist() == [0, 0, 0, 0, 0, 1, 1]
+
+
+def test_the_share_of_equal_answers_from_rows_that_were_scored_one_by_one() -> None:
+    """As a trainer does that sees groups only later, and keeps values as float32 in between."""
+    texts = ["#### 4", "#### 1/2", "\\boxed{x+1}", "", "so 4", "\\boxed{ x + 1 }", "#### 4.0"]
+    batch = Batch(texts, groups=["g"] * len(texts))
+    program = compile("group_share(answer_key())")
+    (node,) = program.terms.values()
+    parts = [program.leaves(batch.take([i])).columns[node] for i in range(len(texts))]
+    values = np.concatenate([p.values for p in parts]).astype(np.float32).astype(np.float64)
+    column = Column(values, np.concatenate([p.statuses for p in parts]))
+    scores = program.finish(Leaves(batch, {node: column}), groups=batch.groups)
+    np.testing.assert_allclose(scores.total, np.array([3, 1, 2, 0, 3, 2, 3]) / 7)
