@@ -1,7 +1,26 @@
 """What must type-check, and, marked so, what must not. Read by test_kinds.py; never run."""
 
-from rewardkit import Batch, Condition, Reward, Sample, TokenReward, Verdict, clip, compile, ends_with, gsm8k
-from rewardkit import length, maximum, mean, minimum, observe, route, schedule, term, when
+from rewardkit import (
+    Batch,
+    Condition,
+    Reward,
+    Sample,
+    TokenReward,
+    Verdict,
+    clip,
+    compile,
+    ends_with,
+    gsm8k,
+    length,
+    maximum,
+    mean,
+    minimum,
+    observe,
+    route,
+    schedule,
+    term,
+    when,
+)
 
 reward: Reward = length(0.1) + ends_with(".?!")
 shaped: Reward = gsm8k() + 0.1 * ends_with(".?!") - 0.2 * length(0.1, cap=1) / 2
@@ -45,7 +64,7 @@ condition + 1  # wrong: a Condition in arithmetic
 ~length()  # wrong: a Reward has no truth
 length() & gsm8k()  # wrong: a Reward has no truth
 tokens * tokens  # wrong: two TokenRewards
-tokens > 1  # wrong: a TokenReward needs .total() first
+_ = tokens > 1  # wrong: a TokenReward needs .total() first
 length().total()  # wrong: a Reward has no tokens to sum
 length() / length()  # wrong: divided by a node
 is_verdict: Verdict = gsm8k() + 1  # wrong: a sum is a Reward
