@@ -177,7 +177,7 @@ def _operation(node: dict[str, Any]) -> str:
         return str(
             node["text"].replace(node["operands"][0]["text"], "...", 1).removeprefix("...").removeprefix("(...)")
         )
-    return _OPERATIONS.get(node["op"], node["op"])
+    return str(_OPERATIONS.get(node["op"], node["op"]))
 
 
 _OPERATIONS = {

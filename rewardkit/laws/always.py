@@ -12,7 +12,7 @@ from rewardkit.laws.law import Law, broken, close
 from rewardkit.program import Program
 
 DEADLINE_S: Final = 2.0
-"""CPU seconds of this thread for one batch of a few responses. Rewards take microseconds; what takes this long hangs."""
+"""CPU seconds of this thread for a batch of a few responses. Rewards take microseconds; what takes this long hangs."""
 
 
 def _bounded(program: Program, batch: Batch) -> None:
@@ -87,13 +87,8 @@ def _swift(program: Program, batch: Batch) -> None:
     program(batch)
     spent = time.thread_time() - start
     if spent > DEADLINE_S:
-        broken(
-            "within the deadline",
-            program,
-            batch,
-            range(len(batch)),
-            f"{spent:.1f} CPU seconds for {len(batch)} responses",
-        )
+        why = f"{spent:.1f} CPU seconds for {len(batch)} responses"
+        broken("within the deadline", program, batch, range(len(batch)), why)
 
 
 ALWAYS: Final = (
