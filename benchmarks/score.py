@@ -23,7 +23,28 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMULAS = ("length(0.1) + ends_with('.?!')", "gsm8k() + 0.1 * ends_with('.?!')", "gsm8k() + group_rank(length())")
-WORDS = "so each of the pens costs two dollars and she buys then gives half away to her friend which leaves".split()
+WORDS = [
+    "so",
+    "each",
+    "of",
+    "the",
+    "pens",
+    "costs",
+    "two",
+    "dollars",
+    "and",
+    "she",
+    "buys",
+    "then",
+    "gives",
+    "half",
+    "away",
+    "to",
+    "her",
+    "friend",
+    "which",
+    "leaves",
+]
 READ_ONLY = "import json, sys\nwith open(sys.argv[1], 'rb') as file:\n    for line in file:\n        json.loads(line)"
 
 

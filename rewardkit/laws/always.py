@@ -12,7 +12,7 @@ from rewardkit.laws.law import Law, broken, close
 from rewardkit.program import Program
 
 DEADLINE_S: Final = 2.0
-"""CPU seconds of this thread for a batch of a few responses. Rewards take microseconds; what takes this long hangs."""
+"""CPU seconds of this thread for a batch of a few responses. Rewards take microseconds; this long is a hang."""
 
 
 def _bounded(program: Program, batch: Batch) -> None:
