@@ -3,14 +3,16 @@
     python benchmarks/score.py                       # 1,000,000 rows of JSON lines and parquet; about ten minutes
     python benchmarks/score.py --rows 200000
 
-Responses are worked solutions of 20 to 60 words, all different, that end in `#### NUMBER`; the file is written by this
-script. Each measurement is the command in a process of its own: wall time with start-up, CPU time, and the kernel's peak
-of its resident memory. `read only` parses the same lines and does nothing else: what Python's json costs alone.
+Responses are worked solutions of 20 to 60 words, all different, that end in `#### NUMBER`. This script writes the file in
+a process of its own, because the kernel counts a parent's memory in the peak of a child. Each measurement is the command
+in a process of its own: wall time with start-up, CPU time, and the peak of its resident memory. `read only` parses the
+same lines and does nothing else: what Python's json costs alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -48,22 +50,19 @@ WORDS = [
 READ_ONLY = "import json, sys\nwith open(sys.argv[1], 'rb') as file:\n    for line in file:\n        json.loads(line)"
 
 
-def write(folder: Path, rows: int) -> dict[str, Path]:
+def write(folder: Path, rows: int) -> None:
     rng = random.Random(0)
-    files = {"jsonl": folder / f"{rows}.jsonl"}
-    with files["jsonl"].open("w") as out:
+    lines = folder / f"{rows}.jsonl"
+    with lines.open("w") as out:
         for i in range(rows):
-            text = " ".join(rng.choices(WORDS, k=rng.randint(20, 60)))
+            text = " ".join(rng.choices(TEXT.split(), k=rng.randint(20, 60)))
             row = {"response": f"{text} = {i}.\n#### {i % 97}", "ground_truth": str(i % 50), "group": i // 8}
             out.write(json.dumps(row) + "\n")
-    try:
+    with contextlib.suppress(ImportError):
         import pyarrow.json
         import pyarrow.parquet
-    except ImportError:
-        return files
-    files["parquet"] = folder / f"{rows}.parquet"
-    pyarrow.parquet.write_table(pyarrow.json.read_json(files["jsonl"]), files["parquet"])
-    return files
+
+        pyarrow.parquet.write_table(pyarrow.json.read_json(lines), folder / f"{rows}.parquet")
 
 
 def measure(command: list[str]) -> tuple[float, float, float]:
@@ -82,19 +81,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--dir", type=Path, help="where to put the files (default: the temporary folder)")
+    parser.add_argument("--write", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.write:
+        write(args.write, args.rows)
+        return
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
     print(f"{'':32} {'file':8} {'rows':>9} {'rows/s':>8} {'CPU µs/row':>11} {'peak MB':>8}")
     peaks: dict[tuple[str, str], list[float]] = {}
     with tempfile.TemporaryDirectory(dir=args.dir, prefix="score-bench-") as scratch:
         for rows in (args.rows // 10, args.rows):
-            files = write(Path(scratch), rows)
-            for kind, path in files.items():
+            subprocess.run([sys.executable, __file__, "--write", scratch, "--rows", str(rows)], check=True)
+            lines = Path(scratch, f"{rows}.jsonl")
+            for path in filter(Path.exists, (lines, lines.with_suffix(".parquet"))):
+                kind = path.suffix[1:]
                 for formula in FORMULAS:
                     out = str(Path(scratch, "out.jsonl"))
                     command = [sys.executable, "-m", "rewardkit", "score", formula, str(path), "--out", out, "--json"]
                     peaks.setdefault((formula, kind), []).append(report(formula, kind, rows, command))
-            report("read only", "jsonl", rows, [sys.executable, "-c", READ_ONLY, str(files["jsonl"])])
+            report("read only", "jsonl", rows, [sys.executable, "-c", READ_ONLY, str(lines)])
     for (formula, kind), (small, large) in peaks.items():
         print(f"{formula}, {kind}: peak memory at all rows / at a tenth = {large / small:.2f}")
 

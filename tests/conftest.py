@@ -13,6 +13,15 @@ settings.register_profile("ci", deadline=None, suppress_health_check=[HealthChec
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of the full matrix unless they are asked for by name."""
+    if "matrix" in config.option.markexpr:
+        return
+    left_out = [item for item in items if item.get_closest_marker("matrix")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("matrix")]
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Real material that is kept outside the repository; tests that read it skip without it."""
