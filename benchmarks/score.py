@@ -3,7 +3,7 @@
     python benchmarks/score.py                       # 1,000,000 rows of JSON lines and parquet; about ten minutes
     python benchmarks/score.py --rows 200000
 
-Responses are worked solutions of 20 to 60 words, all different, that end in `#### NUMBER`. This script writes the file in
+Responses are worked solutions of 20 to 60 words, all different, that end in `#### NUMBER`. The script writes the file in
 a process of its own, because the kernel counts a parent's memory in the peak of a child. Each measurement is the command
 in a process of its own: wall time with start-up, CPU time, and the peak of its resident memory. `read only` parses the
 same lines and does nothing else: what Python's json costs alone.
@@ -55,7 +55,7 @@ def write(folder: Path, rows: int) -> None:
     lines = folder / f"{rows}.jsonl"
     with lines.open("w") as out:
         for i in range(rows):
-            text = " ".join(rng.choices(TEXT.split(), k=rng.randint(20, 60)))
+            text = " ".join(rng.choices(WORDS, k=rng.randint(20, 60)))
             row = {"response": f"{text} = {i}.\n#### {i % 97}", "ground_truth": str(i % 50), "group": i // 8}
             out.write(json.dumps(row) + "\n")
     with contextlib.suppress(ImportError):
