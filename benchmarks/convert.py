@@ -155,7 +155,9 @@ def main() -> None:
         for _ in range(args.rounds):
             for name, code in sides.items():
                 target = Path(scratch, f"out-{name}")
-                results[name].append(measure(code, source, target))
+                run = measure(code, source, target)
+                results[name].append(run)
+                print(f"  {name:10} {run['seconds']:7.2f} s, CPU {run['cpu']:6.2f} s", flush=True)
                 shutil.rmtree(target)
     medians = {name: statistics.median(run["seconds"] for run in runs) for name, runs in results.items()}
     for name, runs in results.items():

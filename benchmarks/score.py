@@ -3,10 +3,10 @@
     python benchmarks/score.py                       # 1,000,000 rows of JSON lines and parquet; about ten minutes
     python benchmarks/score.py --rows 200000
 
-Responses are worked solutions of 20 to 60 words, all different, that end in `#### NUMBER`. The script writes the file in
-a process of its own, because the kernel counts a parent's memory in the peak of a child. Each measurement is the command
-in a process of its own: wall time with start-up, CPU time, and the peak of its resident memory. `read only` parses the
-same lines and does nothing else: what Python's json costs alone.
+Responses are worked solutions of 20 to 60 words, all different, that end in `#### NUMBER`. The script writes
+the file in a process of its own, because the kernel counts a parent's memory in the peak of a child. Each
+measurement is the command in a process of its own: wall time with start-up, CPU time, and the peak of its
+resident memory. `read only` parses the same lines and does nothing else: what Python's json costs alone.
 """
 
 from __future__ import annotations

@@ -108,21 +108,19 @@ def overrides(ranks: int = 1) -> dict[str, object]:
         "ray_kwargs.ray_init.num_cpus": max(LOGICAL_CPUS, CPUS_PER_RANK * ranks + LOGICAL_CPUS // 2),
         # (new) Nobody looks at it, and it costs a second and two processes.
         "ray_kwargs.ray_init.include_dashboard": False,
-        # FSDP2; "fsdp" (FSDP1) works too. `ref` follows the actor's strategy, but not its fsdp_config.
+        # FSDP2; "fsdp" (FSDP1) works too. The engines' own settings are below, the same for all three.
         f"{actor}.strategy": "fsdp2",
-        f"{actor}.fsdp_config.strategy": "fsdp2",
-        f"{ref}.fsdp_config.strategy": "fsdp2",
-        # bfloat16 is emulated on most CPUs: slower, and rollout and trainer then differ by 1e-4 in probability.
-        f"{actor}.fsdp_config.dtype": "float32",
-        f"{ref}.fsdp_config.dtype": "float32",
-        # Compiling takes minutes per shape and needs a C++ compiler.
+        "critic.strategy": "fsdp2",
         f"{actor}.use_torch_compile": False,
-        f"{actor}.fsdp_config.use_torch_compile": False,
-        f"{ref}.fsdp_config.use_torch_compile": False,
+        **_engine(f"{actor}.fsdp_config"),
+        **_engine(f"{ref}.fsdp_config"),
+        **_engine("critic.fsdp"),
         # must (new): the default is flash_attention_2 (verl/workers/config/model.py), a GPU package.
         "actor_rollout_ref.model.override_config.attn_implementation": "sdpa",
+        "critic.model.override_config.attn_implementation": "sdpa",
         # must: removing the padding goes through flash-attn's variable-length kernels.
         "actor_rollout_ref.model.use_remove_padding": False,
+        "critic.model.use_remove_padding": False,
         # must: generation with Hugging Face transformers, one server per rank.
         f"{rollout}.name": ROLLOUT,
         f"{rollout}.tensor_model_parallel_size": 1,
@@ -145,4 +143,17 @@ def overrides(ranks: int = 1) -> dict[str, object]:
         # verl polls for finished groups every 2 s (trainer/ppo/v1/replay_buffer.py:144, `poll_interval`), longer than
         # a small model generates. trainer_glue.verl.ReplayBuffer hands this to the constructor.
         "trainer.v1.sampler.sampler_kwargs.poll_interval": 0.1,
+    }
+
+
+def _engine(section: str) -> dict[str, object]:
+    """What each of verl's FSDP engines needs: actor, reference and critic."""
+    return {
+        f"{section}.strategy": "fsdp2",
+        # (new) verl computes in bfloat16 unless told so here (workers/engine/fsdp/transformer_impl.py:397), whatever
+        # `dtype` says. Most CPUs emulate it: slower, and rollout and trainer then differ by 1e-4 in probability.
+        f"{section}.mixed_precision.param_dtype": "fp32",
+        f"{section}.dtype": "float32",
+        # Compiling takes minutes per shape and needs a C++ compiler.
+        f"{section}.use_torch_compile": False,
     }
