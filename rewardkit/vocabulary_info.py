@@ -47,6 +47,7 @@ def _term(term: Term[Any, Any]) -> dict[str, Any]:
         "parameters": [_parameter(p, hints[p.name]) for p in term.parameters],
         "bounds": None if bounds is None else ends(bounds),
         "needs": needs,
+        "reads": sorted(term.reads),
         "cost": term.cost.value,
         "summary": _first_line(term.function),
         "doc": inspect.getdoc(term.function) or "",
@@ -87,6 +88,7 @@ def _function(name: str, function: Callable[..., Any]) -> dict[str, Any]:
             for p in parameters
         ],
         "bounds": None,
+        "reads": [],
         "needs": _NEEDS.get(name, ["group"] if name.startswith("group_") else []),
         "cost": "cheap",
         "summary": _first_line(function),

@@ -1,4 +1,4 @@
-"""The blocks of the README run."""
+"""The blocks of the README and of the docs run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 
 
-def test_python_blocks_give_the_output_that_they_show() -> None:
-    failed, tried = doctest.testfile(str(README), module_relative=False)
-    assert tried >= 10
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[p.name for p in PAGES])
+def test_python_blocks_give_the_output_that_they_show(page: Path) -> None:
+    failed, tried = doctest.testfile(str(page), module_relative=False)
     assert failed == 0
+    assert tried == page.read_text().count(">>> ")
 
 
 def test_the_package_s_own_example() -> None:

@@ -77,8 +77,8 @@ def _declared(entry: dict[str, Any]) -> tuple[str, str]:
     bounds = "by its parameters" if entry["bounds"] is None else interval_text(entry["bounds"])
     if entry["kind"] == "function":
         bounds = "by its operands"
-    needs = entry["needs"]
-    return bounds, "by its parameters" if needs is None else ", ".join(needs) or "-"
+    needs = "by its parameters" if entry["needs"] is None else ", ".join(entry["needs"]) or "-"
+    return bounds, f"{needs} (and {', '.join(entry['reads'])} where given)" if entry["reads"] else needs
 
 
 def _text(text: str, style: str = "") -> Any:

@@ -33,6 +33,8 @@ SPELLINGS: Final[Mapping[str, tuple[Path, ...]]] = {
     "group": (("group",), ("uid",)),
 }
 """From a field to where it may stand in a row, its own name first."""
+OPTIONAL: Final = frozenset({"ground_truth", "prompt", "data_source", "extra_info", "truncated"})
+"""Fields that some rows of a file may lack."""
 
 
 def column(rows: Sequence[RawRow], field: str) -> list[Any]:
@@ -46,7 +48,7 @@ def column(rows: Sequence[RawRow], field: str) -> list[Any]:
     check = _CHECKS.get(field)
     i = 0
     try:
-        if others and None in values:
+        if None in values and (others := [path for path in others if any(path[0] in row for row in rows)]):
             for i, value in enumerate(values):
                 if value is None:
                     values[i] = _other(rows[i], field, others)

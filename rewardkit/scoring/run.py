@@ -11,7 +11,7 @@ from rewardkit.declared import COLUMN_OF
 from rewardkit.errors import DataError
 from rewardkit.program import Program
 from rewardkit.scores import Scores
-from rewardkit.scoring.fields import SPELLINGS, BadRowAt, RawRow, column
+from rewardkit.scoring.fields import OPTIONAL, SPELLINGS, BadRowAt, RawRow, column
 from rewardkit.scoring.groups import first_rows, whole_groups
 from rewardkit.scoring.reading import Chunk, Rows
 from rewardkit.scoring.tally import Tally
@@ -42,7 +42,7 @@ def score_file(
         DataError: a row that can't be read or lacks what the formula needs, named by file and line; an empty file.
         MissingDependencyError: parquet without pyarrow.
     """
-    fields = fields_of(program)
+    fields = read_fields(program)
     source = Rows(data, fields)
     chunks = source.chunks()
     grouped = "group" in fields
@@ -51,7 +51,7 @@ def score_file(
     for chunk in parts:
         columns = _columns(source, chunk, fields)
         if not tally.rows:
-            _check_present(source, columns, fields, chunk)
+            _check_present(source, columns, needed_fields(program) & OPTIONAL, chunk)
         scores = program(Batch(**columns, step=step))
         if tally.first_reason is None:
             tally.first_reason = _first_reason(scores, source, chunk)
@@ -64,9 +64,15 @@ def score_file(
     return tally
 
 
-def fields_of(program: Program) -> tuple[str, ...]:
-    """What scoring reads of a row. Placement needs tokens in a trainer, and no total depends on it."""
-    wanted = {"response", *(program.needs - {"tokens", "step"}), *needs(program.reward)}
+def needed_fields(program: Program) -> frozenset[str]:
+    """What scoring needs of a row. Placement needs tokens in a trainer, and no total depends on it."""
+    return frozenset({"response", *(program.needs - {"tokens", "step"}), *needs(program.reward)})
+
+
+def read_fields(program: Program) -> tuple[str, ...]:
+    """What scoring reads of a row: what it needs, and what some term makes use of where a row has it."""
+    used = {field for node in program.reward.walk() if node.term is not None for field in node.term.reads}
+    wanted = needed_fields(program) | (used & OPTIONAL)
     return tuple(field for field in SPELLINGS if field in wanted)
 
 
@@ -76,7 +82,7 @@ def batch_of(row: RawRow, program: Program, *, step: int | None = None) -> Batch
     Raises:
         BadRow: it lacks what the formula needs, or a field is of the wrong type.
     """
-    fields = [f for f in fields_of(program) if f != "group"]
+    fields = [f for f in read_fields(program) if f != "group"]
     columns = {COLUMN_OF[f]: column([row], f) for f in fields}
     if "tokens" not in fields and row.get("tokens") is not None:
         columns["tokens"] = column([row], "tokens")
@@ -90,10 +96,10 @@ def _columns(source: Rows, chunk: Chunk, fields: Sequence[str]) -> dict[str, lis
         raise source.error(chunk.numbers[why.index], why) from None
 
 
-def _check_present(source: Rows, columns: dict[str, list[Any]], fields: Sequence[str], chunk: Chunk) -> None:
+def _check_present(source: Rows, columns: dict[str, list[Any]], needed: frozenset[str], chunk: Chunk) -> None:
     """A field that the formula needs and no row has is a misnamed column, not a file of bad rows."""
-    for field in fields:
-        if all(value is None or value == {} for value in columns[COLUMN_OF[field]]) and field != "response":
+    for field in sorted(needed):
+        if all(value is None or value == {} for value in columns[COLUMN_OF[field]]):
             names = [".".join(path) for path in SPELLINGS[field]]
             known = ", ".join(f"`{name}`" for name in chunk.rows[0])
             raise DataError(

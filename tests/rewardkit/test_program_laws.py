@@ -117,6 +117,16 @@ def test_bounds_are_reached_where_every_term_stands_once(text: str) -> None:
     np.testing.assert_allclose([program.bounds.low, program.bounds.high], [np.nanmin(totals), np.nanmax(totals)])
 
 
+@pytest.mark.parametrize(
+    ("sign", "expected"), [("<", [1, 0, 0]), ("<=", [1, 1, 0]), (">", [0, 0, 1]), (">=", [0, 1, 1])]
+)
+def test_comparisons_at_equality(sign: str, expected: list[int]) -> None:
+    batch = Batch(["alpha=-1", "alpha=0.5", "alpha=1"])
+    assert compile(parse(f"when(alpha() {sign} 0.5, 1, 0)", terms=TERMS))(batch).total.tolist() == expected
+    flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[sign]
+    assert compile(parse(f"when(0.5 {flipped} alpha(), 1, 0)", terms=TERMS))(batch).total.tolist() == expected
+
+
 @given(plain_rewards | token_rewards, batches())
 def test_a_batch_of_n_is_n_batches_of_one(formula: Reward | TokenReward, batch: Batch) -> None:
     program = compile_or_skip(formula)

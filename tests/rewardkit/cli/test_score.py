@@ -221,6 +221,18 @@ def test_what_the_formula_needs_and_a_row_lacks(what, data, capsys):
     assert f"{path}:1: " in (err := capsys.readouterr().err) and words in err
 
 
+def test_what_a_term_makes_use_of_reaches_it_where_a_row_has_it(data, tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(
+        "from rewardkit import Sample, term\n"
+        "@term(reads=('prompt',), bounds=(0, None))\n"
+        "def asked(sample: Sample) -> float:\n"
+        "    return float(len(sample.prompt or ''))\n"
+        "reward = asked()\n"
+    )
+    rows = [{"response": "a"}, {"response": "a", "prompt": "ask"}, {"output": "a", "input": "question"}]
+    assert [r["score"] for r in scored(capsys, str(tmp_path / "mine.py"), data(rows))] == [0, 3, 8]
+
+
 def test_a_field_that_the_formula_doesn_t_need_may_be_anything(data, capsys):
     row = {"response": "a b", "prompt": 3, "group": [], "tokens": "x", "truncated": "no"}
     assert scored(capsys, "length().spread()", data([row]))[0]["score"] == 2

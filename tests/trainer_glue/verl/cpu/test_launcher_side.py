@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,12 +60,12 @@ def test_the_keys_compose_with_verls_config_and_pass_its_own_dataclasses() -> No
 
     rollout = omega_conf_to_dataclass(config.actor_rollout_ref.rollout)
     assert rollout.name == cpu.ROLLOUT
-    new = {"ray_kwargs.ray_init.num_gpus", "ray_kwargs.ray_init.include_dashboard"}
-    new |= {"actor_rollout_ref.model.override_config.attn_implementation"}
-    new |= {"trainer.v1.sampler.sampler_kwargs.poll_interval"}
+    for engine in (config.actor_rollout_ref.actor.fsdp_config, config.actor_rollout_ref.ref.fsdp_config):
+        assert omega_conf_to_dataclass(engine).mixed_precision == {"param_dtype": "fp32"}
+    new = re.compile(r"ray_init\.(num_gpus|include_dashboard)|override_config|mixed_precision|sampler_kwargs")
     with hydra.initialize_config_module("verl.trainer.config", version_base=None):
         # Every other key is verl's own: without ++ hydra refuses what it does not know.
-        known = [text.removeprefix("++") for text in texts if text.removeprefix("++").partition("=")[0] not in new]
+        known = [text.removeprefix("++") for text in texts if not new.search(text)]
         hydra.compose("ppo_trainer", overrides=known)
 
 

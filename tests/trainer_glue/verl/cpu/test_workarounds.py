@@ -121,6 +121,7 @@ def test_environment_and_keys_are_still_called_for() -> None:
     assert "No engine registered for device" in line("workers/engine/base.py", 427)
     assert line("single_controller/ray/base.py", 146) == 'bundle = {"CPU": self.max_colocate_count}'
     assert line("trainer/ppo/v1/replay_buffer.py", 144) == "poll_interval: float = 2.0,"
+    assert line("workers/engine/fsdp/transformer_impl.py", 397) == "param_dtype = torch.bfloat16"
     from verl.single_controller.ray import ResourcePoolManager
 
     assert ResourcePoolManager.__dataclass_fields__["max_colocate_count"].default == CPUS_PER_RANK
