@@ -24,7 +24,7 @@ $(VENV)/.dev: $(VENV)/.verl
 	$(BIN)/python -m pip install -q -c constraints/verl-cpu.txt -e '.[verl,dev]'
 	@touch $@
 
-train: $(VENV)/.verl ## Run GRPO with a tiny model on this machine: 40 steps, a few minutes. TRAIN_ARGS="..." adds arguments.
+train: $(VENV)/.verl ## Run GRPO with a tiny model on this machine: 50 steps, a few minutes. TRAIN_ARGS="..." adds arguments.
 	$(BIN)/rewardkit train $(TRAIN_ARGS)
 
 test: $(VENV)/.dev ## Run all tests, real training runs included.
