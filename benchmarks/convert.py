@@ -94,6 +94,7 @@ def make(folder: Path, shape: dict[str, int], ranks: int) -> int:
         state = LlamaForCausalLM(config).state_dict()
     generator = torch.Generator().manual_seed(0)
     noise = torch.randn(1 << 24, generator=generator)
+    torch.set_num_threads(1)  # the copies below gain nothing from more
     for rank in range(ranks):
         dist.init_process_group("fake", rank=rank, world_size=ranks, store=FakeStore())
         mesh = init_device_mesh("cpu", (ranks,), mesh_dim_names=("fsdp",))

@@ -288,14 +288,23 @@ def _comparison(op: str) -> Callable[[Expression, Sequence[Values], Context], Va
 
 
 def _logic(node: Expression, operands: Sequence[Values], context: Context) -> Values:
-    """Kleene: one operand that decides is enough, whatever the unknown ones would have said."""
+    """Kleene: one operand that decides is enough, whatever the others say or would have said.
+
+    Where some decide, only those count: the row is SCORED if one of them is, and floored only if all of them are. So
+    an operand that the plan left out, because another had decided, changes nothing.
+    """
     decides = 0.0 if node.op == "and" else 1.0
-    settled = np.logical_or.reduce([v.value == decides for v in operands])
     values = _strict(node, operands, np.full(context.n, 1.0 - decides))
-    value = np.where(settled, decides, values.value)
-    unscored = _is(values.status, (Status.NOT_APPLICABLE, Status.BAD_GOLD, Status.ERROR))
-    status = np.where(settled & unscored, np.int8(Status.SCORED), values.status).astype(np.int8)
-    return Values(value, status, values.floored)
+    value, status, floored = values.value, values.status.copy(), values.floored.copy()
+    settled = np.zeros(context.n, dtype=np.bool_)
+    for v in operands:
+        here = v.value == decides
+        first = here & ~settled
+        status[first] = v.status[first]
+        status[here & (v.status == Status.SCORED)] = Status.SCORED
+        floored[here] = v.floored[here] & (first | floored)[here]
+        settled |= here
+    return Values(np.where(settled, decides, value), status, floored)
 
 
 def _not(node: Expression, operands: Sequence[Values], context: Context) -> Values:

@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
-from rewardkit.batch import Batch, Floats, Mask, Status
+from rewardkit.batch import Batch, Mask, Status
 from rewardkit.column import NOT_RUN, Column, run_term
 from rewardkit.declaration import Cost, Need
 from rewardkit.errors import FormulaError, KindError
@@ -247,7 +247,7 @@ class _Run:
             self.demand(then, rows)
             self.demand(otherwise, rows)
             return
-        value = self._value(condition)
+        value = self._values(condition).value
         self.demand(then, rows & (value == 1.0))
         self.demand(otherwise, rows & (value == 0.0))
 
@@ -255,15 +255,17 @@ class _Run:
         """Cheap operands run everywhere, for the logs' sake; dear ones where the cheap ones leave it open."""
         decides = 0.0 if node.op == "and" else 1.0
         for operand in sorted(node.args, key=_dearest):
+            if _dearest(operand) >= _ORDER[_DEAR[0]]:
+                for other in node.args:
+                    if other is not operand and not _waits(other):
+                        found = self._values(other)
+                        answered = (found.status == Status.SCORED) & ~found.floored
+                        rows = rows & ~((found.value == decides) & answered)
             self.demand(operand, rows)
-            if not _waits(operand):
-                settled = self._value(operand) == decides
-                if any(_dearest(a) >= _ORDER[_DEAR[0]] for a in node.args):
-                    rows = rows & ~settled
 
-    def _value(self, node: Expression) -> Floats:
+    def _values(self, node: Expression) -> Values:
         context = Context(self.columns, self.program._polarity, self.batch, self.batch.step, self.batch.groups)
-        return evaluate(node, context)[node].value
+        return evaluate(node, context)[node]
 
     def _run(self, node: Expression, rows: Mask) -> None:
         column = self.columns[node]

@@ -184,10 +184,12 @@ class Reference:
         return self.compared(node, args, lambda a, b: a >= b)
 
     def logic(self, node: Any, args: list[Value], decides: float) -> Value:
-        v = self.compose(node, args, lambda: 1.0 - decides, folding=False)
-        if any(a.value == decides for a in args):
-            return Value(decides, Status.SCORED if v.value is None else v.status, v.floored)
-        return v
+        deciding = [a for a in args if a.value == decides]
+        if deciding:
+            scored = any(a.status is Status.SCORED for a in deciding)
+            status = Status.SCORED if scored else deciding[0].status
+            return Value(decides, status, all(a.floored for a in deciding))
+        return self.compose(node, args, lambda: 1.0 - decides, folding=False)
 
     def _and(self, node: Any, args: Any, i: int) -> Value:
         return self.logic(node, args, 0.0)

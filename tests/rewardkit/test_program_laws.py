@@ -189,7 +189,7 @@ def test_no_failure_of_the_policy_pays_more_than_an_answer(formula, named, statu
 
 @given(rewards, batches())
 def test_an_unscored_row_is_never_a_number(formula: Reward, batch: Batch) -> None:
-    scores = compile(formula)(batch)
+    scores = compile_or_skip(formula)(batch)
     for i in range(len(batch)):
         assert Status(int(scores.status[i])).is_unscored == bool(np.isnan(scores.total[i]))
 

@@ -90,16 +90,13 @@ def _one_gloo_backend() -> None:
     distributed.initialize_global_process_group_ray = initialize
 
 
-def _offload_without_pinning() -> None:
-    from torch.distributed.fsdp import CPUOffloadPolicy
+def _pin_nothing() -> None:
+    import torch
 
-    original = CPUOffloadPolicy.__init__
+    def pin_memory(self: Any, device: Any = None) -> Any:
+        return self
 
-    @functools.wraps(original)
-    def init(self: Any, pin_memory: bool = False) -> None:
-        original(self, pin_memory=False)
-
-    CPUOffloadPolicy.__init__ = init
+    torch.Tensor.pin_memory = pin_memory
 
 
 def _sync_module_states_on_cpu() -> None:
@@ -120,12 +117,12 @@ WORKAROUNDS: Final = (
         apply=_one_gloo_backend,
     ),
     Workaround(
-        name="offload without pinning",
+        name="pin nothing",
         file="workers/engine/fsdp/transformer_impl.py",
         line=462,
         quote="offload_policy = CPUOffloadPolicy(pin_memory=True)",
-        why="an FSDP2 reference model pins its memory, which needs an accelerator",
-        apply=_offload_without_pinning,
+        why="a reference model pins its memory (FSDP1: CPUOffload, line 433), which needs an accelerator",
+        apply=_pin_nothing,
     ),
     Workaround(
         name="sync module states on the CPU",

@@ -50,6 +50,11 @@ class Plan:
         return steps
 
     @property
+    def resumes(self) -> bool:
+        """Whether verl goes on from the newest checkpoint of the folder: so unless the user set another mode."""
+        return bool(self.resolved.config["trainer"]["resume_mode"] == "auto")
+
+    @property
     def model(self) -> Path:
         """The model's folder, or the name of one on a hub."""
         return Path(str(self.resolved.config["actor_rollout_ref"]["model"]["path"]))

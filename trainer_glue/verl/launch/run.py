@@ -75,11 +75,13 @@ class Run:
             mended = mend(self.folder.checkpoints)
             for note in mended.notes:
                 self._say(f"checkpoints: {note}")
-            if self._is_finished(steps, mended.step):
+            from_step = mended.step if self.plan.resumes else 0
+            if self._is_finished(from_step):
+                self._say_result(steps)
                 return
-            if mended.step:
-                self._say(f"going on from the checkpoint of step {mended.step}")
-            record = self._record(mended.step)
+            if from_step:
+                self._say(f"going on from the checkpoint of step {from_step}")
+            record = self._record(from_step)
             record.write(self.folder.record)
             state: State = "stopped"
             try:
@@ -109,15 +111,16 @@ class Run:
         for note in self.plan.notes:
             self._say(f"warning: {note}", style="yellow")
 
-    def _is_finished(self, steps: list[Step], checkpoint: int) -> bool:
-        """Whether an earlier start did all of it; says so."""
+    def _is_finished(self, checkpoint: int) -> bool:
+        """Whether earlier starts did all of it; says so."""
         earlier, total = self.plan.earlier, self.plan.total_steps
-        if earlier is None or earlier.state != "finished" or (total is not None and checkpoint < total):
+        if earlier is None or checkpoint == 0:
             return False
-        if total is None and checkpoint == 0:
+        if checkpoint < total if total is not None else earlier.state != "finished":
             return False
+        if earlier.state != "finished":  # killed between its last save and its end
+            self._close(earlier, "finished")
         self._say(f"this run is finished: all of its {checkpoint} steps are done")
-        self._say_result(steps)
         return True
 
     def _record(self, from_step: int) -> RunRecord:
@@ -205,7 +208,7 @@ class Run:
         """Put everything that is left behind in order; the training steps of the whole run."""
         steps = summary.training_steps(fold(self.folder))
         checkpoint = latest(self.folder.checkpoints)
-        done = steps[-1].number if steps else 0
+        done = max(steps[-1].number if steps else 0, checkpoint)  # verl saves a step before it logs it
         record = record.closed(state, steps=done, checkpoint=self._checkpoint(checkpoint))
         record.write(self.folder.record)
         if steps:

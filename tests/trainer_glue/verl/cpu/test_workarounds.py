@@ -45,14 +45,29 @@ def scene():
 """,
         "Duplicate device type cpu",
     ),
-    "offload without pinning": (
+    "pin nothing": (
         ONE_RANK
         + """
-from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
-def scene():
+from torch.distributed.fsdp import CPUOffload, CPUOffloadPolicy, fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+def fsdp2():
     model = torch.nn.Linear(4, 4)
     fully_shard(model, mesh=mesh, offload_policy=CPUOffloadPolicy(pin_memory=True))
-    assert model(torch.ones(1, 4)).shape == (1, 4)
+    return model(torch.ones(1, 4))
+def fsdp1():
+    model = FSDP(torch.nn.Linear(4, 4), device_id="cpu", cpu_offload=CPUOffload(offload_params=True), device_mesh=mesh)
+    return model(torch.ones(1, 4))
+def scene():
+    errors = []
+    for forward in (fsdp1, fsdp2):
+        try:
+            assert forward().shape == (1, 4)
+        except RuntimeError as error:
+            errors.append(str(error))
+    # Both or neither: a scene that fails in one only must not pass for one that needs the workaround.
+    assert len(errors) != 1, errors
+    if errors:
+        raise RuntimeError(errors[0])
 """,
         "accelerator",
     ),

@@ -118,6 +118,28 @@ def test_a_finished_run_is_not_run_again_and_goes_on_when_asked_for_more(tmp_pat
     assert len(record(plan)["attempts"]) == 2
 
 
+def test_a_run_killed_after_its_last_save_is_finished(tmp_path):
+    plan = plan_in(tmp_path, steps=5)
+    run(plan)
+    plan.folder.record.write_text(plan.folder.record.read_text().replace('"state": "finished"', '"state": "running"'))
+    lines = plan.folder.metrics.read_text().splitlines(keepends=True)
+    plan.folder.metrics.write_text("".join(lines[:-1]))  # verl saves a step before it logs it
+    assert "all of its 5 steps are done" in run(plan_in(tmp_path, steps=5))
+    assert (record(plan)["state"], record(plan)["steps"]) == ("finished", 5)
+    assert [a["state"] for a in record(plan)["attempts"]] == ["finished"]
+
+
+def test_a_run_that_is_not_to_resume_does_not_say_so(tmp_path):
+    def again(plan: Plan) -> Plan:
+        config = {**plan.resolved.config, "trainer": {**plan.resolved.config["trainer"], "resume_mode": "disable"}}
+        return replace(plan, resolved=replace(plan.resolved, config=config))
+
+    run(plan_in(tmp_path, steps=5))
+    text = run(again(plan_in(tmp_path, steps=7)))
+    assert "going on" not in text
+    assert [a["from_step"] for a in record(plan_in(tmp_path))["attempts"]] == [0, 0]
+
+
 def test_another_reward_or_setting_is_refused_and_named(tmp_path):
     run(plan_in(tmp_path))
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "run").rglob("*")}
