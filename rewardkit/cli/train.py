@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, MissingDependencyError
 
 app = typer.Typer(**PLAIN)
 
@@ -88,4 +88,12 @@ def _is_override(text: str) -> bool:
 
 def _launch(module: str) -> Any:
     """A module of the launcher. By name: this package never depends on a trainer."""
-    return importlib.import_module(f"trainer_glue.verl.launch.{module}")
+    try:
+        return importlib.import_module(f"trainer_glue.verl.launch.{module}")
+    except ModuleNotFoundError as e:
+        if e.name is None or e.name.partition(".")[0] in ("rewardkit", "trainer_glue"):
+            raise
+        raise MissingDependencyError(
+            f"`rewardkit train` needs verl and what it brings; {e.name} is not installed",
+            hint="pip install 'rewardkit-rl[verl]'",
+        ) from e

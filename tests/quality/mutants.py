@@ -23,6 +23,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = [f"tests/rewardkit/{name}.py" for name in ("test_terms", "test_user_terms", "test_program_laws")]
+NO_SHRINKING = """
+from hypothesis import Phase
+settings.register_profile("mutants", settings.get_profile("default"), phases=[Phase.explicit, Phase.generate])
+"""
+"""The suite's own examples; a failure is one, however large."""
 AT_ONCE = 2
 TIMEOUT_S = 1200
 
@@ -43,6 +48,8 @@ def plant(folder: Path, mutant: Mutant | None) -> None:
     for name in ("rewardkit", "tests", "rewards"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
+    with (folder / "tests" / "conftest.py").open("a") as conftest:
+        conftest.write(NO_SHRINKING)
     if mutant is None:
         return
     path = folder / mutant.file
@@ -55,7 +62,8 @@ def plant(folder: Path, mutant: Mutant | None) -> None:
 def outcome(folder: Path) -> tuple[str | None, float]:
     """The first test that failed, None when all passed; and how long it took."""
     start = time.monotonic()
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *SUITE]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
+    command += SUITE
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     seconds = time.monotonic() - start
     if done.returncode == 0:
