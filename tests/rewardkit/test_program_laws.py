@@ -203,3 +203,16 @@ def compile_or_skip(formula: Reward | TokenReward):
         return compile(formula)
     except FormulaError:
         assume(False)
+
+
+@pytest.mark.parametrize("operator", ["&", "|"])
+def test_what_a_plan_leaves_out_shows_nowhere(operator: str) -> None:
+    """A dear operand that is not run, because another one decides, changes neither value nor status."""
+    formula = parse(f"when(judged() {operator} judged(rubric='y') {operator} right(), 1, 0)", terms=TERMS)
+    pair = parse(f"judged() {operator} judged(rubric='y')", terms=TERMS)
+    for judged, right in itertools.product(("0", "1", "NO_ANSWER", "ERROR", "NOT_APPLICABLE"), repeat=2):
+        batch = Batch([f"judged={judged} right={right}"])
+        for whole in (formula, pair):
+            scores, expected = compile(whole)(batch), Reference(whole, batch).total(0)
+            assert Status(int(scores.status[0])) is expected.status
+            np.testing.assert_equal(scores.total[0], np.nan if expected.value is None else expected.value)
