@@ -32,7 +32,7 @@ def check_batches(config: Mapping[str, Any], rows: int | None, ranks: int, where
     """
     return [
         Finding(code, key, message, where(key), hint, "warning" if code.startswith("note-") else "error")
-        for code, key, message, hint in (*_positive(config), *_sizes(config, rows, ranks), *_micro_batches(config))
+        for code, key, message, hint in (*_positive(config), *_sizes(config, rows, ranks), *_micro_batches(config), *_shares(config, ranks))
     ]
 
 
@@ -84,6 +84,22 @@ def _sizes(config: Mapping[str, Any], rows: int | None, ranks: int) -> _Found:
     if n == 1 and _get(config, "algorithm.adv_estimator") == "grpo":
         message = "is 1: GRPO compares the responses to one prompt, and one alone has nothing to compare with"
         yield "note-group-size", f"{_ROLLOUT}.n", message, "8 is common"
+
+
+def _shares(config: Mapping[str, Any], ranks: int) -> _Found:
+    """A rank's responses must fill its micro batches (verl/workers/engine/utils.py:125), or the first step dies."""
+    batch, mini, n = (_get(config, p) for p in (_BATCH, _MINI, f"{_ROLLOUT}.n"))
+    if _get(config, f"{_ACTOR}.use_dynamic_bsz") or not all(isinstance(v, int) and v >= 1 for v in (batch, mini, n)):
+        return
+    for path, prompts in (
+        (f"{_ACTOR}.ppo_micro_batch_size_per_gpu", mini),
+        (f"{_ROLLOUT}.log_prob_micro_batch_size_per_gpu", batch),
+    ):
+        micro, share = _get(config, path), prompts * n // ranks
+        if isinstance(micro, int) and micro >= 1 and share >= 1 and share % micro:
+            message = f"is {micro}, and {prompts} prompts x {n} responses on {ranks} ranks are {share} a rank, no multiple"
+            fits = next(m for m in range(min(micro, share), 0, -1) if share % m == 0)
+            yield "micro-batch-size", path, message, f"{fits} would do"
 
 
 def _micro_batches(config: Mapping[str, Any]) -> _Found:
