@@ -32,7 +32,12 @@ def check_batches(config: Mapping[str, Any], rows: int | None, ranks: int, where
     """
     return [
         Finding(code, key, message, where(key), hint, "warning" if code.startswith("note-") else "error")
-        for code, key, message, hint in (*_positive(config), *_sizes(config, rows, ranks), *_micro_batches(config), *_shares(config, ranks))
+        for code, key, message, hint in (
+            *_positive(config),
+            *_sizes(config, rows, ranks),
+            *_micro_batches(config),
+            *_shares(config, ranks),
+        )
     ]
 
 
@@ -97,7 +102,9 @@ def _shares(config: Mapping[str, Any], ranks: int) -> _Found:
     ):
         micro, share = _get(config, path), prompts * n // ranks
         if isinstance(micro, int) and micro >= 1 and share >= 1 and share % micro:
-            message = f"is {micro}, and {prompts} prompts x {n} responses on {ranks} ranks are {share} a rank, no multiple"
+            message = (
+                f"is {micro}; {prompts} prompts with {n} responses over {ranks} ranks are {share} a rank: no multiple"
+            )
             fits = next(m for m in range(min(micro, share), 0, -1) if share % m == 0)
             yield "micro-batch-size", path, message, f"{fits} would do"
 
