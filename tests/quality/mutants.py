@@ -1,7 +1,7 @@
 """Plants faults in the engine, one at a time, and shows that its tests fail for each.
 
     python tests/quality/mutants.py                  # all of them, two at a time; half an hour on two cores
-    python tests/quality/mutants.py --only "kleene"  # those whose description holds this text
+    python tests/quality/mutants.py --only kleene    # those whose description holds this text
 
 Each fault is one line of mutants.jsonl: one edit of a copy of the package. The suite runs on the copy as it is, until
 its first failure; a fault that it does not notice is a survivor, and makes this script fail. Not collected by pytest.
@@ -76,8 +76,9 @@ def outcome(folder: Path) -> tuple[str | None, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="mutants whose description holds this text")
-    chosen = [m for m in MUTANTS if parser.parse_args().only.lower() in m.what.lower()]
+    parser.add_argument("--only", nargs="+", default=[""], help="mutants whose description holds one of these texts")
+    wanted = [text.lower() for text in parser.parse_args().only]
+    chosen = [m for m in MUTANTS if any(text in m.what.lower() for text in wanted)]
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         folders = [Path(scratch, str(i)) for i in range(len(chosen) + 1)]
         for folder, mutant in zip(folders, [None, *chosen], strict=True):  # all copied at once: the tree may change

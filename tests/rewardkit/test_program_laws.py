@@ -95,6 +95,7 @@ TIGHT = [
     "maximum(alpha(), right())",
     "maximum(alpha() + 0, right() + 1)",
     "mean(alpha(), right())",
+    "clip(alpha(), 1, 2) + right()",
     "clip(alpha(), -1, 2)",
     "clip(alpha(), -1)",
     "clip(alpha(), None, 2)",
@@ -208,11 +209,72 @@ def compile_or_skip(formula: Reward | TokenReward):
 @pytest.mark.parametrize("operator", ["&", "|"])
 def test_what_a_plan_leaves_out_shows_nowhere(operator: str) -> None:
     """A dear operand that is not run, because another one decides, changes neither value nor status."""
-    formula = parse(f"when(judged() {operator} judged(rubric='y') {operator} right(), 1, 0)", terms=TERMS)
-    pair = parse(f"judged() {operator} judged(rubric='y')", terms=TERMS)
+    both = f"judged() {operator} judged(rubric='y')"
+    texts = [
+        both,
+        f"judged() {operator} right()",
+        f"right() {operator} judged()",
+        f"when({both} {operator} right(), 1, 0)",
+    ]
+    texts.append(f"when(judged() {operator} right(), alpha(), 1)")  # mixed: a failure that counts pays the floor
+    formulas = [parse(text, terms=TERMS) for text in texts]
     for judged, right in itertools.product(("0", "1", "NO_ANSWER", "ERROR", "NOT_APPLICABLE"), repeat=2):
         batch = Batch([f"judged={judged} right={right}"])
-        for whole in (formula, pair):
+        for whole in formulas:
             scores, expected = compile(whole)(batch), Reference(whole, batch).total(0)
             assert Status(int(scores.status[0])) is expected.status
             np.testing.assert_equal(scores.total[0], np.nan if expected.value is None else expected.value)
+
+
+FAILED = [
+    # formula, what a row pays whose alpha has no answer (its bounds are -2 and 3) and whose right is 0
+    ("alpha()", -2),
+    ("-alpha()", -3),
+    ("alpha() * -2", -6),
+    ("alpha() / -2", -1.5),
+    ("alpha() * (right() - 1)", -3),
+    ("alpha() * (right() - 0.5)", -1.5),
+    ("when(alpha() < 1, 1, 0)", 0),
+    ("when(alpha() <= 1, 1, 0)", 0),
+    ("when(alpha() > 1, 1, 0)", 0),
+    ("when(1 < alpha(), 1, 0)", 0),
+    ("when(1 > alpha(), 1, 0)", 0),
+    ("when(alpha() > 1, 0, 1)", 0),
+    ("when(~(alpha() > 1), 1, 0)", 0),
+    ("when(alpha() > 1, 5, right())", 0),
+]
+
+
+@pytest.mark.parametrize(("text", "total"), FAILED)
+def test_what_a_failure_pays_follows_the_sign_of_its_place(text: str, total: float) -> None:
+    scores = compile(parse(text, terms=TERMS))(Batch(["alpha=NO_ANSWER right=0"]))
+    assert scores.total.tolist() == [total]
+
+
+def test_a_schedule_changes_at_its_steps_and_not_before() -> None:
+    steps = [None, 0, 2, 3, 4, 5, 8, 9, 30]
+    program = compile("schedule({3: 1, 5: 2, 9: -1})")
+    assert [program(Batch(["x"], step=s)).total[0] for s in steps] == [1, 1, 1, 1, 1, 2, 2, -1, -1]
+    program = compile("linear(1, 2, steps=4, begin=3)")
+    assert [program(Batch(["x"], step=s)).total[0] for s in steps] == [1, 1, 1, 1, 1.25, 1.5, 2, 2, 2]
+
+
+def test_an_overflow_is_an_error_and_never_infinite() -> None:
+    scores = compile(parse("1e308 * alpha() + 1", terms=TERMS))(Batch(["alpha=3", "alpha=-2", "alpha=1"]))
+    assert [Status(int(s)) for s in scores.status] == [Status.ERROR, Status.ERROR, Status.SCORED]
+    assert np.isnan(scores.total[:2]).all()
+
+
+@pytest.mark.parametrize(
+    ("response", "count", "expected"),
+    [
+        ("a=b=", 4, [0, 1, 0, 1]),
+        ("=abc", 4, [2, 0, 0, 0]),
+        ("abc", 3, [0, 0, 2]),  # no match: on the last token
+        ("abc=", 2, [0, 2]),  # fewer tokens than the text has characters: the last one holds the rest
+    ],
+)
+def test_a_match_pays_the_token_that_ends_it(response: str, count: int, expected: list[float]) -> None:
+    batch = Batch([response], tokens=[[0] * count])
+    scores = compile(parse("(alpha() + 2).on('=')", terms=TERMS))(batch)
+    assert scores.token_rewards(mask_of(batch), token_ends=ends(batch))[0, :count].tolist() == expected

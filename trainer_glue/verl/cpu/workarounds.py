@@ -107,6 +107,24 @@ def _sync_module_states_on_cpu() -> None:
     init_utils._check_module_states_for_sync_module_states = lambda module_states: None
 
 
+def _critic_with_sdpa() -> None:
+    import verl.utils.model as model
+
+    @functools.wraps(model.load_valuehead_model)
+    def load(local_path: str, torch_dtype: Any, model_config: Any, trust_remote_code: bool) -> Any:
+        from transformers import AutoModelForTokenClassification
+
+        return AutoModelForTokenClassification.from_pretrained(
+            local_path,
+            dtype=torch_dtype,
+            config=model_config,
+            attn_implementation="sdpa",
+            trust_remote_code=trust_remote_code,
+        )
+
+    model.load_valuehead_model = load
+
+
 WORKAROUNDS: Final = (
     Workaround(
         name="one gloo backend",
@@ -131,6 +149,14 @@ WORKAROUNDS: Final = (
         quote="sync_module_states=True,",
         why="FSDP1 refuses parameters on the CPU there, for NCCL's sake; gloo broadcasts them",
         apply=_sync_module_states_on_cpu,
+    ),
+    Workaround(
+        name="critic with sdpa",
+        file="utils/model.py",
+        line=649,
+        quote='attn_implementation="flash_attention_2",',
+        why="a critic (adv_estimator=gae) is loaded with a GPU package's attention, whatever the config says",
+        apply=_critic_with_sdpa,
     ),
 )
 

@@ -26,7 +26,7 @@ REPOSITORY = Path(__file__).resolve().parents[4]
 TEMPLATE = "{% for m in messages %}{{ m['content'] }}{% endfor %}<|eot_id|>"
 REWARD = """
 def compute_score(data_source, solution_str, ground_truth, extra_info=None):
-    return float(len(solution_str) % 7)
+    return float(sum(map(ord, solution_str)) % 7)
 """
 
 
@@ -34,7 +34,7 @@ def prepare(folder: Path) -> dict[str, object]:
     """A model, four prompts and a reward; the keys of a run with them."""
     tokenizer = byte_tokenizer()
     # As many ids as the tokenizer has: no mask stands between the rollout's probabilities and the trainer's.
-    tiny_model(vocab_size=len(tokenizer), tie_word_embeddings=True).save_pretrained(folder / "model")
+    tiny_model(vocab_size=len(tokenizer)).save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
     rows = [
         {

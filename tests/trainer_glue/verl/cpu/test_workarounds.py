@@ -82,6 +82,21 @@ def scene():
 """,
         "CPU parameters or buffers",
     ),
+    "critic with sdpa": (
+        """
+import tempfile, torch
+import verl.utils.model
+from tests.trainer_glue.verl.cpu.models import tiny_model
+folder = tempfile.mkdtemp()
+tiny_model().save_pretrained(folder)
+def scene():
+    from transformers import AutoConfig
+    config = AutoConfig.from_pretrained(folder, num_labels=1)
+    model = verl.utils.model.load_valuehead_model(folder, torch.float32, config, False)
+    assert model(input_ids=torch.ones(1, 3, dtype=torch.long)).logits.shape == (1, 3, 1)
+""",
+        "not a value head model",
+    ),
 }
 
 TRIAL = """
