@@ -81,7 +81,10 @@ def _plain(node: Expression) -> dict[str, Any]:
 
 
 def _jsonable(value: Any) -> Any:
-    return [_jsonable(v) for v in value] if isinstance(value, tuple) else value
+    """A parameter as JSON; numbers that are equal look equal (1.0 is 1, -0.0 is 0), since equal nodes hold them."""
+    if isinstance(value, tuple):
+        return [_jsonable(v) for v in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _rebuild(data: Any, terms: Mapping[str, Term[Any, Any]], depth: int) -> Any:

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rewardkit import ends_with, fingerprint, from_json, gsm8k, length, parse, to_json
@@ -22,7 +22,7 @@ from rewardkit.errors import (
 )
 from rewardkit.expression import MAX_NODES, Reward, TokenReward
 from rewardkit.text.parsing import MAX_FORMULA_CHARS
-from tests.strategies import TERMS, formulas, token_rewards
+from tests.strategies import TERMS, beta, formulas, token_rewards
 
 
 @given(formulas | token_rewards)
@@ -40,6 +40,8 @@ def test_json_round_trip(formula: Reward | TokenReward) -> None:
 
 
 @given(formulas, formulas)
+@example(beta(-0.0), beta(0.0))
+@example(length(cap=1), length(cap=1.0))
 def test_fingerprints_are_equal_exactly_for_equal_formulas(a: Reward | TokenReward, b: Reward | TokenReward) -> None:
     assert fingerprint(a) == fingerprint(parse(repr(a), TERMS))
     assert (fingerprint(a) == fingerprint(b)) == (a == b)
