@@ -38,6 +38,9 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print verl's command and config; start and write nothing.")
     ] = False,
+    export: Annotated[
+        bool, typer.Option("--export", help="At the end, write the last checkpoint as a Hugging Face model.")
+    ] = False,
 ) -> None:
     """Train a model with verl, paid by a formula.
 
@@ -52,7 +55,7 @@ def train(
 
     launch = _launch("run")
     try:
-        launch.Run(plan, Console(), ("rewardkit", *sys.argv[1:])).run()
+        launch.Run(plan, Console(), ("rewardkit", *sys.argv[1:]), exports=export).run()
     except launch.Terminated as e:
         raise typer.Exit(128 + e.number) from None
 

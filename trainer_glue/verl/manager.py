@@ -15,10 +15,12 @@ each name's value, each term's status code, and ``unscored``; the sampler builds
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import sys
 import traceback
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -75,7 +77,8 @@ class RewardManager(_Base):  # type: ignore[misc]
         if tokenizer is None:
             raise ConfigError("RewardManager got no tokenizer", hint="RewardManager(tokenizer=..., reward=...)")
         if _Base is not object:
-            super().__init__(config, tokenizer, compute_score)
+            taken = len(inspect.signature(_Base.__init__).parameters) - 1  # 0.7.0 takes no compute_score
+            super().__init__(*(config, tokenizer, compute_score)[:taken])
         self.tokenizer = tokenizer
         self.num_examine = int(num_examine or 0)
         self.unscored_limit = unscored_limit
@@ -185,6 +188,7 @@ class RewardManager(_Base):  # type: ignore[misc]
             return {"reward_tensor": tensor, "reward_extra_info": {}} if return_dict else tensor
         responses = data.batch["responses"]
         rows = [row_of(data[i], max_response_length=self._max_response_length, eos=self._eos) for i in range(len(data))]
+        rows = self._with_prompts(rows, data.batch)
         step = (getattr(data, "meta_info", None) or {}).get("global_steps")
         batch = batch_of(rows, self._decoder, step=step)
         groups = batch.groups if any(g is not None for g in batch.groups or ()) else None
@@ -207,6 +211,16 @@ class RewardManager(_Base):  # type: ignore[misc]
         extra.update({STATUS_KEY.format(n): scores.statuses[n].tolist() for n in self.program.terms})
         extra["unscored"] = scores.unscored.astype(float).tolist()
         return {"reward_tensor": reward_tensor, "reward_extra_info": extra}
+
+    def _with_prompts(self, rows: list[Row], batch: Any) -> list[Row]:
+        """The rows with their prompts as text, where somebody reads them: older versions hand over tokens only."""
+        wanted = "prompt" in self.program.needs or self.num_examine > 0
+        if not wanted or "prompts" not in batch or all(row.prompt is not None for row in rows):
+            return rows
+        ids = batch["prompts"]
+        masks = batch["attention_mask"][:, : ids.shape[-1]].bool()
+        texts = self._decoder([line[mask].tolist() for line, mask in zip(ids, masks, strict=True)])
+        return [row if row.prompt is not None else replace(row, prompt=t) for row, t in zip(rows, texts, strict=True)]
 
     def _examine(self, texts: Any, rows: list[Row], scores: Scores) -> None:
         """Print the first responses of each data source, as verl's own managers do."""

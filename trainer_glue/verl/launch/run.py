@@ -16,6 +16,7 @@ from trainer_glue.verl.launch import summary
 from trainer_glue.verl.launch.checkpoints import latest, mend, step_folder
 from trainer_glue.verl.launch.child import Child
 from trainer_glue.verl.launch.command import starts_ray
+from trainer_glue.verl.launch.export import check_export, export, export_folder
 from trainer_glue.verl.launch.failure import explain, hint_for
 from trainer_glue.verl.launch.folder import RunFolder, locked, write_whole
 from trainer_glue.verl.launch.metrics import Reader, Step, fold
@@ -54,10 +55,12 @@ class Run:
         plan: what to do.
         console: where progress goes.
         command: the user's command line, for the record.
+        exports: whether a run that reaches its end is written as a Hugging Face model, too.
     """
 
-    def __init__(self, plan: Plan, console: Console, command: tuple[str, ...]) -> None:
+    def __init__(self, plan: Plan, console: Console, command: tuple[str, ...], *, exports: bool = False) -> None:
         self.plan = plan
+        self.exports = exports
         self.folder: RunFolder = plan.folder
         self.console = console
         self.command = command
@@ -67,8 +70,12 @@ class Run:
 
         Raises:
             RunError: verl died.
+            ConfigError: a model is to be exported, and no checkpoint would be saved.
+            CheckpointError: the last checkpoint can't be exported.
             KeyboardInterrupt, Terminated: it was stopped; all of verl is gone by then.
         """
+        if self.exports:
+            check_export(self.plan)
         self._say_what()
         with _signals_raise(), locked(self.folder) as lock:
             steps = summary.training_steps(fold(self.folder))
@@ -239,6 +246,15 @@ class Run:
         if steps:
             self._say(f"curve       {_short(self.folder.curves)}")
         self._say(f"record      {_short(self.folder.record)}")
+        if self.exports and checkpoint:
+            self._export(checkpoint)
+
+    def _export(self, step: int) -> None:
+        report = export(self.plan, step)
+        self._say(f"model       {_short(export_folder(self.folder, step))}")
+        if report is not None:
+            for warning in report.warnings:
+                self._say(f"warning: {warning}", style="yellow")
 
 
 def _short(path: Path) -> Path:

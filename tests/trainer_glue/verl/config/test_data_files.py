@@ -68,6 +68,34 @@ def test_some_golds_missing_is_a_warning(tmp_path: Path) -> None:
     assert count == 3
 
 
+@pytest.mark.parametrize(("golds", "severity"), [(("1", "see above", "3"), "warning"), (("none",) * 3, "error")])
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_golds_that_the_formula_cannot_grade(
+    suffix: str, golds: tuple[str, ...], severity: str, tmp_path: Path
+) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    path = tmp_path / f"rows.{suffix}"
+    rows = [{"prompt": [{"role": "user", "content": "?"}], "reward_model": {"ground_truth": g}} for g in golds]
+    if suffix == "parquet":
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ((found,), count) = check(str(path))
+    assert (found.code, found.severity, count) == ("ungradable", severity, 3)
+    assert "gsm8k: unusable ground truth" in found.message
+    assert f"rewardkit data check {path}" in str(found.hint)
+
+
+def test_rows_that_no_route_takes(write_data: Write) -> None:
+    formula = load_reward("route({'theirs': gsm8k()})")
+    ((found,), _) = check(str(write_data(count=5)), reward=formula)
+    assert (found.code, found.severity) == ("ungradable", "error")
+    assert "no route for data_source='mine'" in found.message
+    assert check(str(write_data(count=5)), reward=load_reward("route({'mine': gsm8k()})")) == ([], 5)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "code", "says"),
     [

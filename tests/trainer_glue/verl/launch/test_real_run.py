@@ -54,7 +54,7 @@ def steps_in(run: Path) -> dict[int, dict[str, float]]:
 
 
 def test_three_steps_from_nothing(tmp_path):
-    process = start(tmp_path, "trainer.total_training_steps=3")
+    process = start(tmp_path, "trainer.total_training_steps=3", "--export")
     text, _ = process.communicate(timeout=900)
     print(text)
     assert process.returncode == 0
@@ -74,6 +74,19 @@ def test_three_steps_from_nothing(tmp_path):
     assert (run / "rewards.png").read_bytes().startswith(b"\x89PNG")
     assert [p.name for p in tmp_path.iterdir()] == ["runs"], "nothing else in the working folder"
     wait_until_gone(run)
+    model = run / "export" / "step_3"
+    assert (model / "README.md").read_text().count(record["fingerprint"])
+    generated = generate(model, "How many eggs?")
+    assert generated.startswith("How many eggs?")
+    assert len(generated) > len("How many eggs?")
+
+
+def generate(model: Path, prompt: str) -> str:
+    """What a model folder makes of a prompt, by what anybody would load it with."""
+    from transformers import pipeline
+
+    (found,) = pipeline("text-generation", model=str(model), device="cpu")(prompt, max_new_tokens=8, min_new_tokens=8)
+    return found["generated_text"]
 
 
 def test_a_killed_run_goes_on_and_leaves_no_process(tmp_path):

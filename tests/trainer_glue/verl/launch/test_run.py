@@ -249,3 +249,10 @@ def test_a_cluster_that_is_there_keeps_its_folders(tmp_path, monkeypatch):
     show = "import os; print('RAY', os.environ.get('RAY_TMPDIR'))"
     run(replace(plan, verl=replace(plan.verl, argv=(sys.executable, "-c", show))))
     assert "RAY None" in plan.folder.log.read_text()
+
+
+def test_an_export_of_a_run_that_saves_nothing_is_refused_before_it_starts(tmp_path):
+    plan = make_plan("tiny", ["trainer.save_freq=-1"], reward="length(0.1)", out=tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"save_freq=-1 saves none"):
+        Run(plan, Console(file=io.StringIO()), ("rewardkit", "train"), exports=True).run()
+    assert not (tmp_path / "run").exists()
