@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rewardkit.expression import Condition, Reward, TokenReward, Verdict
     from rewardkit.functions import (
         clip,
+        group_minmax,
         group_rank,
         group_share,
         group_zscore,
@@ -74,6 +75,7 @@ _HOME = {
     "rewardkit.expression": ("Condition", "Reward", "TokenReward", "Verdict"),
     "rewardkit.functions": (
         "clip",
+        "group_minmax",
         "group_rank",
         "group_share",
         "group_zscore",
@@ -150,6 +152,7 @@ __all__ = [
     "fingerprint",
     "from_json",
     "fuzzy_match",
+    "group_minmax",
     "group_rank",
     "group_share",
     "group_zscore",

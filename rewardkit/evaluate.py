@@ -397,6 +397,15 @@ def zscore(x: Floats) -> Floats:
     return scores
 
 
+def minmax(x: Floats) -> Floats:
+    """``(x - min) / (max - min)``; 0.5 where all are equal."""
+    low, high = x.min(), x.max()
+    if low == high:
+        return np.full(len(x), 0.5)
+    places: Floats = (x - low) / (high - low)
+    return places
+
+
 def rank(x: Floats) -> Floats:
     """Mean ranks from 0 to 1; 0.5 where all are equal."""
     if len(x) < 2:
@@ -436,6 +445,7 @@ _RULES: Final[Mapping[str, Callable[[Expression, Sequence[Values], Context], Val
     "clip": _clip,
     "div": _div,
     "ge": _comparison("ge"),
+    "group_minmax": lambda node, operands, context: _by_group(node, operands[0], context, minmax),
     "group_rank": lambda node, operands, context: _by_group(node, operands[0], context, rank),
     "group_share": lambda node, operands, context: _group_share(node, operands[0], context),
     "group_zscore": lambda node, operands, context: _by_group(node, operands[0], context, zscore),

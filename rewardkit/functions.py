@@ -146,6 +146,16 @@ def group_rank(x: Reward) -> Reward:
     return Reward("group_rank", (as_reward(x, "group_rank"),))
 
 
+def group_minmax(x: Reward) -> Reward:
+    """``(x - min) / (max - min)`` over the row's group: 0 for its lowest, 1 for its highest.
+
+    A group of one, or one whose values are all equal, gives 0.5. Needs whole groups. With it the length reward of
+    Kimi k1.5 (arXiv 2501.12599, section 2.3.3) is ``when(right, shorter, minimum(0, shorter))``, where ``right`` is
+    ``math_equal()`` and ``shorter`` is ``0.5 - group_minmax(length(unit='tokens'))``.
+    """
+    return Reward("group_minmax", (as_reward(x, "group_minmax"),))
+
+
 def group_share(x: Reward) -> Reward:
     """The share of the row's group whose x equals this row's, the row itself included; needs whole groups.
 

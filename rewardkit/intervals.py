@@ -142,6 +142,7 @@ _RULES: Final[Mapping[str, Callable[[Expression, Below], Interval]]] = {
     "add": _add,
     "clip": _clip,
     "div": lambda node, of: of(node.args[0]) / node.args[1].param("value"),
+    "group_minmax": lambda node, of: UNIT,
     "group_rank": lambda node, of: UNIT,
     "group_share": lambda node, of: UNIT,
     # |x - mean| / s is at most (n - 1) / sqrt(n), whatever n: no bound without the group's size.

@@ -54,7 +54,10 @@ def place(
         CompileError: a pattern and no token_ends.
     """
     n, width = mask.shape
-    out = np.zeros((n, width), dtype=np.float64)
+    at_the_end = all(piece.place == "end" for piece in pieces)
+    # Shares are summed in double precision; where each row has one number, that much memory would buy nothing.
+    out = np.zeros((n, width), dtype=np.float32 if at_the_end else np.float64)
+    ends = np.zeros(n)
     counts = mask.sum(axis=1)
     last = width - 1 - np.argmax(mask[:, ::-1], axis=1) if width else np.zeros(n, dtype=np.int64)
     for piece in pieces:
@@ -63,7 +66,7 @@ def place(
         if piece.place == "spread":
             out[rows] += np.where(mask[rows], (piece.amount[rows] / counts[rows])[:, None], 0.0)
         elif piece.place == "end":
-            out[rows, last[rows]] += piece.amount[rows]
+            ends[rows] += piece.amount[rows]
         else:
             for row in rows.tolist():
                 positions = np.flatnonzero(mask[row])
@@ -72,7 +75,9 @@ def place(
                 else:
                     hits = _matches(piece.pattern, texts[row], row, len(positions), token_ends)
                     np.add.at(out[row], positions[hits], piece.amount[row] / len(hits))
-    return out.astype(np.float32)
+    rows = np.flatnonzero(ends)
+    out[rows, last[rows]] += ends[rows]
+    return out.astype(np.float32, copy=False)
 
 
 def _put_dense(line: Floats, positions: npt.NDArray[np.intp], piece: Piece, row: int) -> None:

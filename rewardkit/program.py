@@ -74,7 +74,7 @@ class Program:
                 found |= node.term.needs(node)
             elif node.op == "schedule":
                 found.add("step")
-            elif node.op in ("group_zscore", "group_rank", "group_share"):
+            elif node.op.startswith("group_"):
                 found.add("group")
             elif node.op == "route":
                 found.add("data_source" if node.param("by") == "data_source" else "extra_info")
@@ -226,7 +226,7 @@ class _Run:
             return
         if node.op == "term":
             self._run(node, rows)
-        elif node.op in ("group_zscore", "group_rank", "group_share"):
+        elif node.op.startswith("group_"):
             self.demand(node.args[0], np.ones_like(rows))
         elif node.op == "when":
             self._demand_when(node, rows)
@@ -324,4 +324,4 @@ def _dearest(node: Expression) -> int:
 
 def _waits(node: Expression) -> bool:
     """Whether a node's value is known only in stage two: it depends on the step or on the group."""
-    return any(n.op in ("schedule", "group_zscore", "group_rank", "group_share") for n in node.walk())
+    return any(n.op == "schedule" or n.op.startswith("group_") for n in node.walk())

@@ -61,7 +61,7 @@ class Scores:
             DataError: the mask's shape doesn't fit.
             CompileError: a pattern placement and no ``token_ends``.
         """
-        where = np.asarray(mask).astype(np.bool_)
+        where = np.asarray(mask).astype(np.bool_, copy=False)
         if where.ndim != 2 or len(where) != len(self):
             raise DataError(f"a mask of shape {where.shape} for {len(self)} responses; expected (n, tokens)")
         unscored = self.unscored

@@ -98,6 +98,26 @@ def load_reward(text: str) -> RewardSource:
     return RewardSource(repr(reward), None, None, wanted, reward)
 
 
+def file_value(text: str, default: str = DEFAULT_NAME) -> Any:
+    """What ``FILE.py[:name]`` names, whatever it is; None where the text names no file, or the file no such thing.
+
+    Args:
+        text: what the user wrote.
+        default: the name to look for where the text has none and the file sets no ``reward``.
+
+    Raises:
+        ConfigError: the file is missing or doesn't load.
+    """
+    match = _FILE.fullmatch(text.strip())
+    if match is None:
+        return None
+    path = Path(match["path"]).expanduser()
+    module = _module(_read(path, text.strip()), path.stem, str(path))
+    if match["name"]:
+        return getattr(module, match["name"], None)
+    return getattr(module, DEFAULT_NAME, getattr(module, default, None))
+
+
 def reward_from_config(config: Mapping[str, Any]) -> Reward | TokenReward:
     """The reward that :meth:`RewardSource.to_config` described, in whatever process this is.
 
@@ -112,7 +132,7 @@ def reward_from_config(config: Mapping[str, Any]) -> Reward | TokenReward:
     if repr(reward) != formula:
         raise ConfigError(
             f"the reward's source sets {reward!r}; the config's formula is {formula}",
-            hint="one of the two was edited: give the file again with --reward FILE.py",
+            hint="one of the two was edited: give the file again",
         )
     return reward
 
@@ -142,7 +162,7 @@ def _unclear(text: str, error: FormulaError | None = None) -> ConfigError:
     as_formula = error.message.splitlines()[0] if error else "it calls no term, such as length(0.1) does"
     as_file = f"a file's name ends in .py{f'; {text}.py exists' if Path(f'{text}.py').is_file() else ''}"
     return ConfigError(
-        f"--reward {text!r} is not clear. As a formula: {as_formula}. As a file: {as_file}. "
+        f"the reward {text!r} is not clear. As a formula: {as_formula}. As a file: {as_file}. "
         f"As a name: none of {', '.join(names)}",
         hint=did_you_mean(text, names)
         or "write a formula such as \"length(0.1) + ends_with('.?!')\", or FILE.py[:name]",
@@ -150,17 +170,21 @@ def _unclear(text: str, error: FormulaError | None = None) -> ConfigError:
 
 
 def _from_file(path: Path, name: str, origin: str) -> RewardSource:
+    source = _read(path, origin)
+    reward = _reward_in(_module(source, path.stem, str(path)), name, str(path))
+    return RewardSource(repr(reward), source, name, origin, reward)
+
+
+def _read(path: Path, origin: str) -> str:
     try:
-        source = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         known = ", ".join(ready_made())
         raise ConfigError(
-            f"--reward {origin!r}: no file {path}", hint=f"a formula, a file that exists, or one of {known}"
+            f"the reward {origin!r}: no file {path}", hint=f"a formula, a file that exists, or one of {known}"
         ) from None
     except (OSError, UnicodeDecodeError) as e:
-        raise ConfigError(f"--reward {origin!r}: can't read {path}: {e}") from e
-    reward = _reward_in(_module(source, path.stem, str(path)), name, str(path))
-    return RewardSource(repr(reward), source, name, origin, reward)
+        raise ConfigError(f"the reward {origin!r}: can't read {path}: {e}") from e
 
 
 def _reward_in(module: ModuleType, name: str, where: str) -> Reward | TokenReward:

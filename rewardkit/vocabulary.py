@@ -15,6 +15,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         f.__name__: f
         for f in (
             functions.clip,
+            functions.group_minmax,
             functions.group_rank,
             functions.group_share,
             functions.group_zscore,

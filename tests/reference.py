@@ -246,6 +246,12 @@ class Reference:
 
         return self.group(node, args[0], i, rule)
 
+    def _group_minmax(self, node: Any, args: Any, i: int) -> Value:
+        def rule(x: float, group: list[float]) -> float:
+            return 0.5 if max(group) == min(group) else (x - min(group)) / (max(group) - min(group))
+
+        return self.group(node, args[0], i, rule)
+
     def _group_share(self, node: Any, args: Any, i: int) -> Value:
         if args[0].value is None:
             return args[0]

@@ -17,6 +17,7 @@ from rewardkit import (
     Score,
     Status,
     clip,
+    group_minmax,
     group_rank,
     group_share,
     group_zscore,
@@ -167,7 +168,11 @@ def _extend(inner: st.SearchStrategy[Reward]) -> st.SearchStrategy[Any]:
 
 
 plain_rewards: st.SearchStrategy[Reward] = st.recursive(_terms | verdicts | _schedules, _extend, max_leaves=6)
-grouped: st.SearchStrategy[Reward] = st.builds(group_zscore, plain_rewards) | st.builds(group_rank, plain_rewards)
+grouped: st.SearchStrategy[Reward] = (
+    st.builds(group_zscore, plain_rewards)
+    | st.builds(group_rank, plain_rewards)
+    | st.builds(group_minmax, plain_rewards)
+)
 grouped = grouped | st.builds(group_share, plain_rewards)
 rewards: st.SearchStrategy[Reward] = plain_rewards | st.builds(lambda a, b: a + 0.5 * b, plain_rewards, grouped)
 _placed: st.SearchStrategy[TokenReward] = (

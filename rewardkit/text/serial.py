@@ -14,6 +14,7 @@ from rewardkit.errors import FormulaError, KindError, ParseError, UnknownNameErr
 from rewardkit.expression import MAX_DEPTH, Expression, Reward, TokenReward, number
 from rewardkit.functions import (
     clip,
+    group_minmax,
     group_rank,
     group_share,
     group_zscore,
@@ -142,6 +143,7 @@ _BUILD: Final[Mapping[str, Callable[[list[Any], Mapping[str, Any]], Any]]] = {
     "clip": lambda a, p: clip(a[0], p["low"], p["high"]),
     "div": lambda a, p: a[0] / a[1].param("value"),
     "ge": lambda a, p: a[0] >= a[1],
+    "group_minmax": lambda a, p: group_minmax(*a),
     "group_rank": lambda a, p: group_rank(*a),
     "group_share": lambda a, p: group_share(*a),
     "group_zscore": lambda a, p: group_zscore(*a),

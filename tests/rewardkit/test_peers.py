@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit import Batch, compile
+from rewardkit import Batch, compile, parse
 
 WHY = {
     "periodic": "past max_len the peer's cosine goes round; ours stays at its end",
@@ -222,3 +222,16 @@ def test_values_of_peers(shared_data: Path, file: str, rows_of: Any, capsys: pyt
         print("  of which:", ", ".join(f"{name} {n}" for name, n in uncovered.most_common()))
     assert not unexplained
     assert counts["reproduced"] > 0
+
+
+def test_the_length_reward_of_kimi(shared_data: Path) -> None:
+    """open-r1's is a whole group's: by the place between the shortest and the longest, wrong ones never above 0."""
+    shorter = "(0.5 - group_minmax(length(unit='characters')))"
+    of_right, of_wrong = (compile(parse(f)) for f in (shorter, f"minimum(0, {shorter})"))
+    rows = [row for row in cases(shared_data / "nonmath_oracle.jsonl") if row["function"].startswith("len_reward")]
+    assert len(rows) >= 5
+    for row in rows:
+        batch = Batch(["x" * n for n in row["inputs"]["n_chars"]], groups=["g"] * len(row["value"]))
+        right, wrong = of_right(batch).total, of_wrong(batch).total
+        for value, if_right, if_wrong in zip(row["value"], right, wrong, strict=True):
+            assert value in (pytest.approx(if_right), pytest.approx(if_wrong))

@@ -93,11 +93,11 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text(name: str) -> None:
     text, error = HOSTILE[name]
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(error) as caught:
         parse(text)
     assert len(str(caught.value)) < 2_000
-    assert time.perf_counter() - start < 5  # a hang, not a measurement
+    assert time.process_time() - start < 5  # a hang, not a measurement
 
 
 WRONG = {

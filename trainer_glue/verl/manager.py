@@ -32,7 +32,7 @@ from rewardkit.expression import Reward, TokenReward
 from rewardkit.program import Program, compile
 from rewardkit.scores import Scores
 from rewardkit.source import load_reward, reward_from_config
-from trainer_glue.verl.rows import Row, batch_of, row_of
+from trainer_glue.verl.rows import Row, batch_of, row_of, rows_of
 from trainer_glue.verl.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 
 try:
@@ -187,10 +187,10 @@ class RewardManager(_Base):  # type: ignore[misc]
             tensor = data.batch["rm_scores"]
             return {"reward_tensor": tensor, "reward_extra_info": {}} if return_dict else tensor
         responses = data.batch["responses"]
-        rows = [row_of(data[i], max_response_length=self._max_response_length, eos=self._eos) for i in range(len(data))]
+        rows = rows_of(data, max_response_length=self._max_response_length, eos=self._eos)
         rows = self._with_prompts(rows, data.batch)
         step = (getattr(data, "meta_info", None) or {}).get("global_steps")
-        batch = batch_of(rows, self._decoder, step=step)
+        batch = batch_of(rows, self._decoder, step=step, tokens="tokens" in self.program.needs)
         groups = batch.groups if any(g is not None for g in batch.groups or ()) else None
         scores = self.program.finish(self.program.leaves(batch), step=step, groups=groups)
         check_unscored(scores, self.unscored_limit)

@@ -6,7 +6,7 @@ they say where a response ends: 0.9 gives ``response_len`` for each row, the oth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,9 @@ from rewardkit.decoding import Decoder
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One response as it came from verl."""
+    """One response as it came from verl. Its tokens are a list, or a view of the batch's array."""
 
-    tokens: list[int]
+    tokens: Sequence[int]
     ground_truth: Any = None
     prompt: str | None = None
     data_source: str | None = None
@@ -57,8 +57,45 @@ def row_of(item: Any, *, max_response_length: int | None = None, eos: frozenset[
     )
 
 
-def batch_of(rows: Sequence[Row], decoder: Decoder, *, step: int | None = None) -> Batch:
-    """Decode the responses and lay the rows out in columns."""
+def rows_of(data: Any, *, max_response_length: int | None = None, eos: frozenset[int] = frozenset()) -> list[Row]:
+    """All rows of a DataProto, as `row_of` reads them one by one; tokens are views of one array."""
+    columns = data.non_tensor_batch
+    responses = data.batch["responses"].cpu().numpy()
+    n, width = responses.shape
+    given = columns.get("response_len")
+    lengths = data.batch["attention_mask"].cpu().numpy()[:, -width:].sum(axis=1) if width else np.zeros(n, dtype=int)
+    if given is not None:
+        lengths = np.asarray(given, dtype=int)
+
+    def column(name: str, read: Callable[[Any], Any]) -> list[Any]:
+        values = columns.get(name)
+        return [None] * n if values is None else [read(value) for value in values]
+
+    tokens = [responses[i, :length] for i, length in enumerate(lengths.tolist())]
+    return [
+        Row(ids, gold, prompt, source, group, info or {}, _truncated(ids, max_response_length, eos), step)
+        for ids, gold, prompt, source, group, info, step in zip(
+            tokens,
+            column("reward_model", ground_truth_of),
+            column("raw_prompt", prompt_of),
+            column("data_source", _text),
+            column("uid", _text),
+            column("extra_info", _mapping),
+            column("global_steps", lambda step: None if step is None else int(step)),
+            strict=True,
+        )
+    ]
+
+
+def batch_of(rows: Sequence[Row], decoder: Decoder, *, step: int | None = None, tokens: bool = True) -> Batch:
+    """Decode the responses and lay the rows out in columns.
+
+    Args:
+        rows: the rows.
+        decoder: of the policy's tokenizer.
+        step: the training step.
+        tokens: whether somebody reads the token ids, too; as lists they take ten times the memory of their text.
+    """
     return Batch(
         responses=decoder([r.tokens for r in rows]),
         ground_truths=[r.ground_truth for r in rows],
@@ -67,7 +104,7 @@ def batch_of(rows: Sequence[Row], decoder: Decoder, *, step: int | None = None) 
         groups=[r.group for r in rows],
         extra_infos=[r.extra_info or {} for r in rows],
         truncated=[r.truncated for r in rows],
-        tokens=[r.tokens for r in rows],
+        tokens=[_as_list(r.tokens) for r in rows] if tokens else None,
         step=step,
     )
 
@@ -98,7 +135,11 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _truncated(tokens: list[int], most: int | None, eos: frozenset[int]) -> bool | None:
+def _as_list(tokens: Sequence[int]) -> list[int]:
+    return tokens if isinstance(tokens, list) else np.asarray(tokens).tolist()
+
+
+def _truncated(tokens: Sequence[int], most: int | None, eos: frozenset[int]) -> bool | None:
     if most is None or not eos:
         return None
-    return len(tokens) >= most and tokens[-1] not in eos if tokens else False
+    return len(tokens) >= most and tokens[-1] not in eos if len(tokens) else False
