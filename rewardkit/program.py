@@ -9,6 +9,7 @@ where the groups are.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -33,12 +34,32 @@ _DEDUPLICATE_FROM: Final = 2
 """Rows from which looking for equal ones can pay."""
 
 
+@dataclass(slots=True)
+class Spent:
+    """What one term's node cost over a batch."""
+
+    seconds: float = 0.0
+    """Wall time inside the term."""
+    asked: int = 0
+    """Rows on which its value could matter."""
+    ran: int = 0
+    """Rows that it ran on: equal rows run once."""
+
+    def add(self, other: Spent) -> None:
+        """Take in what it cost over another batch."""
+        self.seconds += other.seconds
+        self.asked += other.asked
+        self.ran += other.ran
+
+
 @dataclass(frozen=True, slots=True)
 class Leaves:
     """What :meth:`Program.leaves` found: one column a term, and the batch they are about."""
 
     batch: Batch
     columns: Mapping[Expression, Column]
+    spent: Mapping[Expression, Spent] = field(default_factory=dict)
+    """Empty where the columns did not come from :meth:`Program.leaves`."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +115,7 @@ class Program:
         """Stage one: run the terms, each only where its value can matter."""
         run = _Run(self, batch)
         run.demand(self.reward, np.ones(len(batch), dtype=np.bool_))
-        return Leaves(batch, run.columns)
+        return Leaves(batch, run.columns, run.spent)
 
     def finish(self, leaves: Leaves, *, step: int | None = None, groups: Sequence[Hashable] | None = None) -> Scores:
         """Stage two: the arithmetic over what stage one found.
@@ -218,6 +239,7 @@ class _Run:
             for node in program.reward.walk()
             if node.op == "term"
         }
+        self.spent = {node: Spent() for node in self.columns}
         self._keys: dict[frozenset[Need], npt.NDArray[np.intp] | None] = {}
 
     def demand(self, node: Expression, rows: Mask) -> None:
@@ -275,17 +297,26 @@ class _Run:
         assert node.term is not None
         first = self._first_equal(node.term.needs(node) | node.term.reads)
         if first is None:
-            part = run_term(node, self.batch if len(todo) == len(self.batch) else self.batch.take(todo))
-            column.put(cast(Sequence[int], todo), part)
+            batch = self.batch if len(todo) == len(self.batch) else self.batch.take(todo)
+            column.put(cast(Sequence[int], todo), self._timed(node, batch, len(todo)))
             return
         # equal rows have one representative: the first of them in the batch
         representatives, place = np.unique(first[todo], return_inverse=True)
-        part = run_term(node, self.batch.take(representatives))
+        part = self._timed(node, self.batch.take(representatives), len(todo))
         full = Column(part.values[place], part.statuses[place])
         full.reasons = {i: part.reasons[int(p)] for i, p in enumerate(place) if int(p) in part.reasons}
         if part.tokens is not None:
             full.tokens = [part.tokens[int(p)] for p in place]
         column.put(cast(Sequence[int], todo), full)
+
+    def _timed(self, node: Expression, batch: Batch, asked: int) -> Column:
+        spent = self.spent[node]
+        start = time.perf_counter()
+        part = run_term(node, batch)
+        spent.seconds += time.perf_counter() - start
+        spent.asked += asked
+        spent.ran += len(batch)
+        return part
 
     def _first_equal(self, needs: frozenset[Need]) -> npt.NDArray[np.intp] | None:
         """For each row the first row that is equal in everything the term reads; None where all rows differ."""

@@ -57,6 +57,10 @@ def score(
             min=1, metavar="N", help="Only the first N rows (a group that is begun is finished).", show_default=False
         ),
     ] = None,
+    profile: Annotated[
+        bool,
+        typer.Option("--profile", help="Say where the time went: each stage, and each term by the rows it ran on."),
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -70,7 +74,7 @@ def score(
     responses of a prompt, rows of one group must stand together.
     """
     from rewardkit.program import compile as compile_reward
-    from rewardkit.scoring import score_file
+    from rewardkit.scoring import Profile, score_file
     from rewardkit.scoring.writing import whole_file
     from rewardkit.source import load_reward
 
@@ -78,13 +82,17 @@ def score(
     target = whole_file(out) if out is not None else contextlib.nullcontext(sys.stdout.write)
     bar = _progress_bar(shown=out is not None or not sys.stdout.isatty())
     with _sigterm_unwinds(), bar as progress, target as write:
-        tally = score_file(program, data, write, step=step, limit=limit, progress=progress)
+        times = Profile(program)
+        tally = score_file(program, data, write, step=step, limit=limit, progress=progress, profile=times)
     if out is None:
         sys.stdout.flush()
     if as_json:
-        typer.echo(json.dumps(tally.as_dict()), err=out is None)
-    else:
-        _show(tally)
+        found = {**tally.as_dict(), **({"profile": times.as_dict()} if profile else {})}
+        typer.echo(json.dumps(found), err=out is None)
+        return
+    _show(tally)
+    if profile:
+        _show_profile(times)
 
 
 def _show(tally: Any) -> None:
@@ -106,6 +114,26 @@ def _show(tally: Any) -> None:
     out.print(table)
     if tally.first_reason is not None:
         out.print(Text(f"first unscored row: {tally.first_reason}"))
+
+
+def _show_profile(times: Any) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from rewardkit.cli._console import console
+
+    total = sum(times.stages.values()) or 1.0
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("", "seconds", "share", "rows", "ran on", "us/row"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for stage, seconds in times.stages.items():
+        table.add_row(Text(stage), f"{seconds:.2f}", f"{seconds / total:.0%}", "", "", "")
+        if stage == "terms":
+            for name, spent in sorted(times.terms.items(), key=lambda item: -item[1].seconds):
+                each = f"{spent.seconds / spent.ran * 1e6:.1f}" if spent.ran else "-"
+                share, counts = f"{spent.seconds / total:.0%}", (f"{spent.asked:,}", f"{spent.ran:,}")
+                table.add_row(Text(f"  {name}"), f"{spent.seconds:.2f}", share, *counts, each)
+    console(err=True).print(table)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,8 @@
 The command line stands on this; nothing here prints or knows a terminal. No trainer may enter.
 """
 
+from rewardkit.scoring.profile import Profile
 from rewardkit.scoring.run import score_file
 from rewardkit.scoring.tally import Tally
 
-__all__ = ["Tally", "score_file"]
+__all__ = ["Profile", "Tally", "score_file"]

@@ -13,6 +13,7 @@ from rewardkit.program import Program
 from rewardkit.scores import Scores
 from rewardkit.scoring.fields import OPTIONAL, SPELLINGS, BadRowAt, RawRow, column
 from rewardkit.scoring.groups import first_rows, whole_groups
+from rewardkit.scoring.profile import Profile
 from rewardkit.scoring.reading import Chunk, Rows
 from rewardkit.scoring.tally import Tally
 from rewardkit.scoring.writing import Lines
@@ -27,6 +28,7 @@ def score_file(
     step: int | None = None,
     limit: int | None = None,
     progress: Callable[[float, int], object] | None = None,
+    profile: Profile | None = None,
 ) -> Tally:
     """Score the rows of a file, in order, in constant memory.
 
@@ -37,31 +39,42 @@ def score_file(
         step: the training step, for schedules; None takes each schedule's first value.
         limit: score the first so many rows only; with a formula that needs groups, the last group is completed.
         progress: told the share of the file that is read, and the rows scored.
+        profile: takes down where the time went.
 
     Raises:
         DataError: a row that can't be read or lacks what the formula needs, named by file and line; an empty file.
         MissingDependencyError: parquet without pyarrow.
     """
     fields = read_fields(program)
-    source = Rows(data, fields)
+    source = Rows(data, dict.fromkeys((*fields, "group")))
     chunks = source.chunks()
     grouped = "group" in fields
     parts = whole_groups(source, chunks, limit) if grouped else first_rows(chunks, limit)
     lines, tally = Lines(program.names), Tally()
-    for chunk in parts:
-        columns = _columns(source, chunk, fields)
+    profile = profile or Profile(program)
+    for chunk in profile.reads(parts):
+        with profile.stage("reading"):
+            columns = _columns(source, chunk, fields)
         if not tally.rows:
             _check_present(source, columns, needed_fields(program) & OPTIONAL, chunk)
-        scores = program(Batch(**columns, step=step))
+        scores = profile.score(Batch(**columns, step=step))
         if tally.first_reason is None:
             tally.first_reason = _first_reason(scores, source, chunk)
         tally.add(scores)
-        write(lines(scores))
+        with profile.stage("writing"):
+            write(lines(scores, _groups(chunk)))
         if progress is not None:
             progress(chunk.done, tally.rows)
     if not tally.rows:
         raise DataError(f"{data} has no rows")
     return tally
+
+
+def _groups(chunk: Chunk) -> list[Any] | None:
+    """The rows' groups as they stand in the file, to be written beside the scores; None where no row has one."""
+    (own,), (other,) = SPELLINGS["group"]
+    groups = [row.get(own, row.get(other)) for row in chunk.rows]
+    return groups if any(group is not None for group in groups) else None
 
 
 def needed_fields(program: Program) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Scores as JSON lines: one object a row, in a file that is whole or absent.
 
 The keys of a line: `score` (null where the row is unscored), `total_status`, `terms` (each name's own value, before any
-weight; null where it has none) and `status` (each name's status).
+weight; null where it has none) and `status` (each name's status). A row that has a group keeps it: `group`.
 """
 
 from __future__ import annotations
@@ -32,12 +32,15 @@ class Lines:
         slots = ", ".join(f"{key}: %s" for key in keys)
         self._template = f'{{"score": %s, "total_status": %s, "terms": {{{slots}}}, "status": {{{slots}}}}}\n'
 
-    def __call__(self, scores: Scores) -> str:
-        """One line a row."""
+    def __call__(self, scores: Scores, groups: Sequence[str | int | None] | None = None) -> str:
+        """One line a row, with its group where there are groups."""
         columns = [_numbers(scores.total), _statuses(scores.status)]
         columns += [_numbers(scores.values[name]) for name in self._names]
         columns += [_statuses(scores.statuses[name]) for name in self._names]
         template = self._template
+        if groups is not None:
+            columns.append([json.dumps(group, default=str) for group in groups])
+            template = f'{template[:-2]}, "group": %s}}\n'
         return "".join([template % row for row in zip(*columns, strict=True)])
 
 

@@ -9,7 +9,8 @@ verl           how it asks                                    what this manager 
 
 ``run_single`` never raises: in verl 0.9 an exception there silently drops the response and trains on its siblings.
 Requests that wait together are scored together. Its extra info has the same numeric keys for every row of a formula:
-each name's value, each term's status code, and ``unscored``; the sampler builds the terms' columns from them again.
+each name's value, each term's status code and milliseconds, and ``unscored``; the sampler builds the terms' columns
+from them again.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ except ImportError:  # older than 0.7, or no verl at all: the class is then used
 
 logger = logging.getLogger("rewardkit")
 STATUS_KEY: Final = "{}/status"
+MS_KEY: Final = "{}/ms"
+"""A term's milliseconds a row: those of the batch that the row was scored in, shared evenly."""
 SECTION: Final = "rewardkit"
 
 
@@ -139,11 +142,12 @@ class RewardManager(_Base):  # type: ignore[misc]
             groups = list(range(len(members))) if "group" in self.program.needs else None
             scores = self.program.finish(leaves, step=step, groups=groups)
             self._explain_all(scores)
+            spent = {n: 1000 * leaves.spent[node].seconds / len(members) for n, node in self.program.terms.items()}
             for j, i in enumerate(members):
-                results[i] = self._result(scores, j, rows[i])
+                results[i] = self._result(scores, j, rows[i], spent)
         return results
 
-    def _result(self, scores: Scores, j: int, row: Row) -> dict[str, Any]:
+    def _result(self, scores: Scores, j: int, row: Row, spent: Mapping[str, float]) -> dict[str, Any]:
         unscored = bool(scores.unscored[j])
         in_v1 = row.step is not None
         info: dict[str, Any] = {}
@@ -153,6 +157,7 @@ class RewardManager(_Base):  # type: ignore[misc]
             info[name] = None if in_v1 and np.isnan(value) else value
         for name in self.program.terms:
             info[STATUS_KEY.format(name)] = int(scores.statuses[name][j])
+            info[MS_KEY.format(name)] = spent[name]
         info["unscored"] = float(unscored)
         score: float | None = 0.0 if unscored else float(scores.total[j])
         if in_v1 and not row.tokens:
@@ -162,7 +167,8 @@ class RewardManager(_Base):  # type: ignore[misc]
     def _failed(self) -> dict[str, Any]:
         """The answer for a row that could not even be read: unscored, with the keys that every row has."""
         info: dict[str, Any] = dict.fromkeys(self.program.names)
-        info.update({STATUS_KEY.format(name): int(Status.ERROR) for name in self.program.terms})
+        for name in self.program.terms:
+            info |= {STATUS_KEY.format(name): int(Status.ERROR), MS_KEY.format(name): 0.0}
         return {"reward_score": 0.0, "reward_extra_info": {**info, "unscored": 1.0}}
 
     # ------------------------------------------------------------------ verl 0.2 to 0.7.0: whole batches

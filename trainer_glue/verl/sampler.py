@@ -6,7 +6,7 @@ group-relative parts, schedules and placement are worked out here. Terms that re
 in the reward loop runs again.
 
 Writes ``reward/...`` into the metrics of every training step: the total's and each name's mean and spread, the share
-of each status, and the share of unscored rows.
+of each status, each term's milliseconds a row, and the share of unscored rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rewardkit.expression import TokenReward
 from rewardkit.program import Leaves, Program, compile
 from rewardkit.scores import Scores
 from rewardkit.source import reward_from_config
-from trainer_glue.verl.manager import STATUS_KEY
+from trainer_glue.verl.manager import MS_KEY, STATUS_KEY
 from trainer_glue.verl.rows import ground_truth_of, prompt_of
 from trainer_glue.verl.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 
@@ -67,6 +67,7 @@ class _Rewarding:
         if partition_id != "val":
             check_unscored(scores, self._limit, "the log holds the first traceback of each term")
             metrics.update({f"{PREFIX}/{key}": value for key, value in scores.summary().items()})
+            metrics.update({f"{PREFIX}/{key}": value for key, value in rows.milliseconds().items()})
         self._write(rows, scores)
         return batch, metrics
 
@@ -127,7 +128,7 @@ class _Rows:
     def __init__(self, batch: Any, final: Sequence[int], partition: str, program: Program) -> None:
         self.keys = [batch.keys[i] for i in final]
         self.partition = partition
-        self._needs = program.needs
+        self._terms = tuple(program.terms)
         dense = any(isinstance(node, TokenReward) for node in program.reward.walk())
         self.reads_tokens = dense and program.needs & {"tokens"} != set() and _reads_text(program)
         wanted = ["uid", "extra_fields", "response_mask"]
@@ -152,6 +153,12 @@ class _Rows:
         values = np.asarray([np.nan if (v := i.get(name)) is None else float(v) for i in self._infos])
         values[statuses != Status.SCORED] = np.nan
         return Column(values, statuses)
+
+    def milliseconds(self) -> dict[str, float]:
+        """The terms' time a row in the reward loop, its mean over the rows that were scored there."""
+        keys = [MS_KEY.format(name) for name in self._terms]
+        found = {key: [float(info[key]) for info in self._infos if info.get(key) is not None] for key in keys}
+        return {key: sum(times) / len(times) for key, times in found.items() if times}
 
     def batch(self, step: int, texts: list[str]) -> Batch:
         """The columns of the batch that stage two may still read."""

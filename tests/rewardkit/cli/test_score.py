@@ -81,6 +81,14 @@ def test_one_object_a_row_with_score_terms_and_status(data, rewardkit):
     assert "\x1b" not in done.stdout + done.stderr
 
 
+def test_a_row_keeps_its_group_whether_the_formula_needs_one_or_not(data, capsys):
+    rows = [{"response": "a b", "group": "p1"}, {"response": "a b c", "uid": 2}, {"response": "a"}]
+    assert [row.get("group", ...) for row in scored(capsys, "length()", data(rows))] == ["p1", 2, None]
+    assert [row.get("group", ...) for row in scored(capsys, "length()", data([{"response": "a"}]))] == [...]
+    ranked = scored(capsys, "group_rank(length())", data(rows[:1] * 2))
+    assert [row["group"] for row in ranked] == ["p1", "p1"]
+
+
 def test_out_is_a_file_and_json_is_the_summary(data, tmp_path, capsys):
     out = tmp_path / "scores.jsonl"
     out.write_text("old")
@@ -293,3 +301,18 @@ def test_sigterm_leaves_no_partial_file(data, tmp_path):
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=30) == 143
     assert [p.name for p in tmp_path.iterdir()] == ["data.jsonl"]
+
+
+def test_a_profile_says_where_each_term_ran(data, tmp_path, capsys):
+    rows = [{"response": f"#### {i % 2}", "ground_truth": "1"} for i in range(8)]
+    formula = "when(gsm8k(), 1, length()) + 0.1 * ends_with('.', min_words=0)"
+    out = str(tmp_path / "out.jsonl")
+    assert run(["score", formula, data(rows), "--out", out, "--profile", "--json"]) == 0
+    profile = json.loads(capsys.readouterr().out)["profile"]
+    assert set(profile["stages"]) == {"reading", "terms", "arithmetic", "writing"}
+    assert all(seconds > 0 for seconds in profile["stages"].values())
+    counts = {name: (term["asked"], term["ran"]) for name, term in profile["terms"].items()}
+    assert counts == {"gsm8k": (8, 2), "length": (4, 1), "ends_with": (8, 2)}, "equal rows once, only rows that matter"
+    assert sum(term["seconds"] for term in profile["terms"].values()) <= profile["stages"]["terms"]
+    assert run(["score", formula, data(rows), "--out", out, "--profile"]) == 0
+    assert "us/row" in capsys.readouterr().err

@@ -116,6 +116,7 @@ def test_training_metrics_hold_every_term(clean: Any) -> None:
     assert metrics["reward/length/mean"] == pytest.approx((0.2 + 0.2 + 0.2 + 0.3) / 4)
     assert metrics["reward/total/mean"] == pytest.approx(0.5 + 0.225)
     assert metrics["reward/unscored"] == 0.0
+    assert 0 < metrics["reward/gsm8k/ms"] < 10_000
 
 
 def test_group_relative_and_placed_rewards_equal_the_program_s_own(clean: Any, tokenizer_folder: str) -> None:

@@ -54,7 +54,7 @@ def steps_in(run: Path) -> dict[int, dict[str, float]]:
 
 
 def test_three_steps_from_nothing(tmp_path):
-    process = start(tmp_path, "trainer.total_training_steps=3", "--export")
+    process = start(tmp_path, "trainer.total_training_steps=3", "trainer.logger=[console,tensorboard]", "--export")
     text, _ = process.communicate(timeout=900)
     print(text)
     assert process.returncode == 0
@@ -68,6 +68,9 @@ def test_three_steps_from_nothing(tmp_path):
         total = values["reward/length/mean"] + values["reward/ends_with/mean"]
         assert values["reward/total/mean"] == pytest.approx(total)
         assert values["critic/score/mean"] == pytest.approx(total, abs=1e-4), "what verl was paid"
+    assert curves(run / "tensorboard") == {
+        name: {step: pytest.approx(values[name]) for step, values in steps.items()} for name in TERMS
+    }
     assert list((run / "checkpoints" / "global_step_3" / "actor").glob("model_world_size_1_rank_0.pt"))
     record = json.loads((run / "run.json").read_text())
     assert (record["state"], record["steps"], record["checkpoint"]) == ("finished", 3, "checkpoints/global_step_3")
@@ -79,6 +82,15 @@ def test_three_steps_from_nothing(tmp_path):
     generated = generate(model, "How many eggs?")
     assert generated.startswith("How many eggs?")
     assert len(generated) > len("How many eggs?")
+
+
+def curves(folder: Path) -> dict[str, dict[int, float]]:
+    """The curves of the terms as TensorBoard shows them."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(folder))
+    events.Reload()
+    return {name: {e.step: e.value for e in events.Scalars(name)} for name in TERMS}
 
 
 def generate(model: Path, prompt: str) -> str:
