@@ -7,12 +7,11 @@ weight; null where it has none) and `status` (each name's status). A row that ha
 from __future__ import annotations
 
 import json
-import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import numpy as np
 
@@ -74,18 +73,12 @@ def whole_file(path: Path) -> Iterator[Callable[[str], object]]:
                 yield file.write
             return
         target = path.resolve()
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
-        partial = Path(name)
-        try:
-            with _closing(handle) as file:
+        partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+        try:  # before the file is there: a signal may end the command at any moment
+            with partial.open("x", encoding="utf-8") as file:
                 yield file.write
-            partial.chmod(0o644)  # mkstemp makes it private to this user
             partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
     except OSError as e:
         raise DataError(f"can't write {path}: {e.strerror or e}") from e
-
-
-def _closing(handle: int) -> IO[str]:
-    return os.fdopen(handle, "w", encoding="utf-8")
