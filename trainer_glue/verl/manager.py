@@ -27,6 +27,7 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.batch import Status
+from rewardkit.declaration import Cost
 from rewardkit.decoding import Decoder
 from rewardkit.errors import CompileError, ConfigError
 from rewardkit.expression import Reward, TokenReward
@@ -86,6 +87,9 @@ class RewardManager(_Base):  # type: ignore[misc]
         self.num_examine = int(num_examine or 0)
         self.unscored_limit = unscored_limit
         self.program = _program(reward, config)
+        # Microseconds a row: handing them to a thread would cost more than they do.
+        terms = [node.term for node in self.program.reward.walk() if node.term is not None]
+        self._cheap = all(term.builtin and term.cost is Cost.CHEAP for term in terms)
         self._decoder = Decoder(tokenizer)
         self._max_response_length = _select(config, "data.max_response_length")
         self._eos = _eos_ids(tokenizer)
@@ -122,7 +126,8 @@ class RewardManager(_Base):  # type: ignore[misc]
         while self._waiting:
             taken, self._waiting = self._waiting, []
             try:
-                results = await asyncio.to_thread(self._score_rows, [row for row, _ in taken])
+                rows = [row for row, _ in taken]
+                results = self._score_rows(rows) if self._cheap else await asyncio.to_thread(self._score_rows, rows)
             except Exception:
                 self._explain("scoring", traceback.format_exc())
                 results = [self._failed() for _ in taken]
