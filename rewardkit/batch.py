@@ -109,6 +109,8 @@ class Batch:
     tokens: Sequence[Sequence[int]] | None = None
     step: int | None = None
     """The trainer's global step, for schedules; None outside a run."""
+    _counts: dict[str, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What several terms count alike, such as words; see :func:`rewardkit.terms.units.counts`."""
 
     def __post_init__(self) -> None:
         if isinstance(self.responses, str):

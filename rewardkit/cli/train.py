@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
-from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.cli._glue import glue
+from rewardkit.errors import ConfigError
 
 app = typer.Typer(**PLAIN)
 
@@ -47,13 +47,13 @@ def train(
     The same command again goes on from the last checkpoint of the run in its folder.
     """
     source, overrides = split(arguments or [])
-    plan = _launch("plan").make_plan(source, overrides, reward=reward, out=out, dry_run=dry_run)
+    plan = glue("launch.plan", "train").make_plan(source, overrides, reward=reward, out=out, dry_run=dry_run)
     if dry_run:
         typer.echo(describe(plan))
         return
     from rich.console import Console
 
-    launch = _launch("run")
+    launch = glue("launch.run", "train")
     try:
         launch.Run(plan, Console(), ("rewardkit", *sys.argv[1:]), exports=export).run()
     except launch.Terminated as e:
@@ -80,6 +80,7 @@ def describe(plan: Any) -> str:
     """What a plan would do: comments, then verl's config, so that the whole is a config file."""
     lines = ["nothing was written or started", "", f"the config below goes to {plan.folder.config}, then:", ""]
     lines += [plan.verl.shell(), ""]
+    lines += ["or, by hand and without that file:", "", *plan.verl.by_hand(plan.resolved.groups).splitlines(), ""]
     lines += [f"warning: {line}" for note in plan.notes for line in note.splitlines()]
     lines += [f"the reward: {plan.resolved.reward.formula}", f"its fingerprint: {plan.resolved.reward.fingerprint}"]
     return "\n".join([*(f"# {line}".rstrip() for line in lines), plan.verl.text])
@@ -87,16 +88,3 @@ def describe(plan: Any) -> str:
 
 def _is_override(text: str) -> bool:
     return text.startswith("~") or "=" in text
-
-
-def _launch(module: str) -> Any:
-    """A module of the launcher. By name: this package never depends on a trainer."""
-    try:
-        return importlib.import_module(f"trainer_glue.verl.launch.{module}")
-    except ModuleNotFoundError as e:
-        if e.name is None or e.name.partition(".")[0] in ("rewardkit", "trainer_glue"):
-            raise
-        raise MissingDependencyError(
-            f"`rewardkit train` needs verl and what it brings; {e.name} is not installed",
-            hint="pip install 'rewardkit-rl[verl]'",
-        ) from e

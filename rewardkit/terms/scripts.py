@@ -15,6 +15,9 @@ from rewardkit.batch import Batch, Score, Status
 from rewardkit.declaration import term
 from rewardkit.terms.units import LONG, code_points
 
+_SHORT: Final = 200
+"""Characters below which a plain count is the fastest."""
+_WIDE: Final = 1 << 16
 MAX_CHARS: Final = 1 << 20
 """Longest response whose letters are counted; longer ones are LIMIT."""
 
@@ -64,7 +67,11 @@ def _share(text: str, scripts: tuple[str, ...]) -> float | Score:
 
 
 def _counts(text: str) -> dict[str, int]:
-    if len(text) < LONG:
+    if len(text) < _SHORT:
         return Counter(text)
-    counts = np.bincount(code_points(text))
-    return {chr(code): int(counts[code]) for code in np.flatnonzero(counts)}
+    codes = code_points(text)
+    if len(text) < LONG and codes.max() >= _WIDE:  # a table up to an emoji costs more than the text
+        return Counter(text)
+    counts = np.bincount(codes)
+    used = np.flatnonzero(counts)
+    return dict(zip(map(chr, used.tolist()), counts[used].tolist(), strict=True))

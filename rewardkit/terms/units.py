@@ -19,7 +19,18 @@ Unit = Literal["words", "characters", "tokens"]
 
 
 def counts(batch: Batch, unit: Unit) -> Floats:
-    """The length of each response. Words are what blanks separate, characters are Unicode code points."""
+    """The length of each response. Words are what blanks separate, characters are Unicode code points.
+
+    Counted once for all terms over a batch; the array is theirs to read.
+    """
+    if unit not in batch._counts:
+        found = _counted(batch, unit)
+        found.setflags(write=False)
+        batch._counts[unit] = found
+    return batch._counts[unit]
+
+
+def _counted(batch: Batch, unit: Unit) -> Floats:
     if unit == "words":
         found = [count_words(text) for text in batch.responses]
     elif unit == "characters":

@@ -9,7 +9,7 @@ import os
 import shlex
 import site
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 METRICS_VARIABLE: Final = "VERL_FILE_LOGGER_PATH"
 """Where verl's `file` logger writes (verl/utils/tracking.py, FileLogger): `{"step": n, "data": {...}}` a line."""
+
+LOGGER_FILES: Final[Mapping[str, tuple[str, str]]] = {
+    "tensorboard": ("TENSORBOARD_DIR", "{}/tensorboard"),
+    "wandb": ("WANDB_DIR", "{}"),
+    "mlflow": ("MLFLOW_TRACKING_URI", "sqlite:///{}/mlflow.db"),
+}
+"""Loggers that would write into the working folder or /tmp: the variable that says where, and what it is set to."""
 
 _HYDRA: Final = (
     "hydra.run.dir=.",
@@ -62,6 +69,21 @@ class VerlCommand:
         assignments = [f"{name}={shlex.quote(value)}" for name, value in self.variables.items()]
         return " ".join([*assignments, shlex.join(self.argv)])
 
+    def by_hand(self, groups: Sequence[str] = ()) -> str:
+        """The same run as one command that needs no config file: every key that differs from verl's defaults.
+
+        Args:
+            groups: the overrides that choose config groups.
+        """
+        from omegaconf import OmegaConf
+
+        from trainer_glue.verl.config.arguments import config_arguments
+
+        wanted: dict[str, Any] = OmegaConf.to_container(OmegaConf.create(self.text), resolve=False)
+        assignments = [f"{name}={shlex.quote(value)}" for name, value in self.variables.items()]
+        parts = [shlex.quote(part) for part in (*config_arguments(wanted, groups), *_HYDRA)]
+        return " \\\n    ".join([" ".join([*assignments, "python -m verl.trainer.main_ppo"]), *parts])
+
 
 def verl_command(resolved: Resolved, folder: RunFolder) -> VerlCommand:
     """The command that trains a resolved run in a folder."""
@@ -80,6 +102,7 @@ def verl_command(resolved: Resolved, folder: RunFolder) -> VerlCommand:
             # Ray's notice about it goes to a log that nobody is asked to read: nothing is sent unless asked for.
             **({} if "RAY_USAGE_STATS_ENABLED" in os.environ else {"RAY_USAGE_STATS_ENABLED": "0"}),
             METRICS_VARIABLE: str(folder.live_metrics),
+            **_logger_files(config["trainer"]["logger"], folder),
             **_machine(resolved),
         },
         config=config,
@@ -92,6 +115,12 @@ def starts_ray(config: Mapping[str, Any]) -> bool:
     ray_init = config["ray_kwargs"].get("ray_init") or {}
     variables = ("RAY_ADDRESS", "RAY_TMPDIR")
     return not (ray_init.get("address") or ray_init.get("_temp_dir") or any(os.environ.get(v) for v in variables))
+
+
+def _logger_files(loggers: list[str], folder: RunFolder) -> dict[str, str]:
+    """Variables that keep what loggers write below the run's folder; one that the user has set is kept."""
+    chosen = (LOGGER_FILES[name] for name in loggers if name in LOGGER_FILES)
+    return {name: text.format(folder.path) for name, text in chosen if name not in os.environ}
 
 
 def _machine(resolved: Resolved) -> dict[str, str]:

@@ -10,14 +10,14 @@ from typing import Final
 
 from rewardkit.errors import ConfigError, MissingDependencyError
 from rewardkit.source import RewardSource
-from trainer_glue.verl.config import Resolved, resolve
+from trainer_glue.verl.config import Finding, Resolved, resolve
 from trainer_glue.verl.config.recipes import config_path
 from trainer_glue.verl.config.yaml_file import read_yaml
 from trainer_glue.verl.launch.command import VerlCommand, verl_command
 from trainer_glue.verl.launch.differences import Difference, differences, portable, refuse
 from trainer_glue.verl.launch.folder import RunFolder
-from trainer_glue.verl.launch.memory import shortage
 from trainer_glue.verl.launch.record import RunRecord, versions
+from trainer_glue.verl.preflight import preflight
 
 RUNS: Final = Path("runs")
 CHECKPOINT_KEY: Final = "trainer.default_local_dir"
@@ -89,7 +89,8 @@ def make_plan(
     if out is None and not keeps_own and source is not None:
         out = RUNS / Path(source).stem
     out = None if out is None else out.expanduser().absolute()
-    resolved = resolve(source, overrides, reward=reward, out=out, dry_run=dry_run)
+    check = preflight(lenient=dry_run)
+    resolved = resolve(source, overrides, reward=reward, out=out, dry_run=dry_run, check=check)
     path = resolved.out.expanduser().absolute() if out is None else out  # the default recipes name their own
     folder = RunFolder(path, path if keeps_own else path / "checkpoints")
     _check_folder(folder)
@@ -97,13 +98,17 @@ def make_plan(
     earlier = RunRecord.read(folder.record)
     if earlier is not None:
         _check_same_run(earlier, resolved.reward, verl, folder)
-    notes = [str(f) for f in resolved.findings]
+    notes = [_note(f) for f in resolved.findings]
     if earlier is not None:
         notes += _changed_versions(earlier)
-    if not resolved.accelerator:
-        model = Path(str(resolved.config["actor_rollout_ref"]["model"]["path"]))
-        notes += [text for text in (shortage(model, resolved.ranks),) if text]
     return Plan(resolved, folder, verl, earlier, tuple(notes))
+
+
+def _note(finding: Finding) -> str:
+    """A warning in short where `rewardkit doctor` has the rest under its code."""
+    if not finding.code.startswith("RKD"):
+        return str(finding)
+    return f"{finding.code} {': '.join(part for part in (finding.key, finding.message) if part)}"
 
 
 def _check_same_run(earlier: RunRecord, reward: RewardSource, verl: VerlCommand, folder: RunFolder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from trainer_glue.verl.config import Resolved, recipe_names, resolve
-from trainer_glue.verl.config.recipes import FOLDER
+from trainer_glue.verl.config.ask_verl import ask
+from trainer_glue.verl.config.recipes import FOLDER, recipes
 
 Write = Callable[..., Path]
 
@@ -25,20 +27,45 @@ def of_recipe(name: str, write_data: Write, model: Path, *, accelerator: bool) -
 @pytest.mark.verl
 @pytest.mark.parametrize("name", recipe_names())
 def test_verl_accepts_it(name: str, write_data: Write, model: Path) -> None:
-    from verl.trainer.ppo.utils import need_critic, need_reference_policy
-    from verl.utils.config import omega_conf_to_dataclass, validate_config
-
-    resolved = of_recipe(name, write_data, model, accelerator=True)
-    config = OmegaConf.create(resolved.to_yaml())
-    validate_config(config, need_reference_policy(config), need_critic(config))
-    for section in ("actor_rollout_ref.actor", "actor_rollout_ref.rollout", "algorithm"):
-        omega_conf_to_dataclass(OmegaConf.select(config, section))
+    config = OmegaConf.to_container(
+        OmegaConf.create(of_recipe(name, write_data, model, accelerator=True).to_yaml()), resolve=True
+    )
+    assert isinstance(config, dict)
+    found = ask({str(k): v for k, v in config.items()})
+    assert [f for f in found if f["severity"] == "error"] == []
+    lora = name.endswith("-lora") and importlib.util.find_spec("vllm") is None
+    assert [f["key"] for f in found] == (["actor_rollout_ref.model.lora_rank"] if lora else [])
 
 
 @pytest.mark.parametrize("name", recipe_names())
 def test_it_has_no_warnings_and_says_what_it_is_for(name: str, write_data: Write, model: Path) -> None:
     assert of_recipe(name, write_data, model, accelerator=True).findings == ()
     assert (FOLDER / f"{name}.yaml").read_text().startswith("# ")
+
+
+def test_the_recipes_that_there_are() -> None:
+    assert {r.name for r in recipes()} == {
+        "tiny",
+        "small",
+        "llama3-8b-gsm8k",
+        "llama3-8b-gsm8k-lora",
+        "llama3-8b-gsm8k-2nodes",
+    }
+    assert all(len(r.summary) > 40 for r in recipes())
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("", 8), ("-lora", 1), ("-2nodes", 16)])
+def test_the_llama_recipes(name: str, ranks: int, write_data: Write, model: Path) -> None:
+    resolved = of_recipe(f"llama3-8b-gsm8k{name}", write_data, model, accelerator=True)
+    part = resolved.config["actor_rollout_ref"]
+    assert resolved.ranks == ranks
+    assert (part["actor"]["strategy"], part["rollout"]["name"], part["rollout"]["n"]) == ("fsdp", "vllm", 8)
+    assert (part["actor"]["kl_loss_coef"], part["actor"]["kl_loss_type"]) == (0.001, "low_var_kl")
+    assert part["actor"]["fsdp_config"]["dtype"] == part["rollout"]["dtype"] == "bfloat16"
+    assert part["model"]["enable_gradient_checkpointing"] and (part["model"]["lora_rank"] > 0) == (ranks == 1)
+    steps = 7_473 // resolved.config["data"]["train_batch_size"] * resolved.config["trainer"]["total_epochs"]
+    assert 0 < resolved.config["trainer"]["save_freq"] <= steps // 3
+    assert 0 < resolved.config["trainer"]["test_freq"] <= steps // 3
 
 
 @pytest.mark.parametrize("name", ["tiny", "small"])

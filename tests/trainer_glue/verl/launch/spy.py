@@ -1,6 +1,6 @@
 """Writes down what verl's trainer reads as its rewards, and what its estimator is given. Loaded by verl as a plugin.
 
-``VERL_USE_EXTERNAL_MODULES`` names this module and ``SPY_FILE`` the file; each step of the trainer adds one line of JSON
+``VERL_USE_EXTERNAL_MODULES`` names this module and ``SPY_FILE`` the file; each step of the trainer adds a line of JSON
 with a list for each of: the groups, the response's tokens, its mask, the scores that were read, and the rewards that
 the advantage estimator got.
 """

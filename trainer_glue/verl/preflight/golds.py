@@ -1,0 +1,57 @@
+"""Rows that the formula can't score whatever the response: by the check of :mod:`rewardkit.data.check`, on a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from rewardkit.data.check import Fault, check_file
+from rewardkit.errors import RewardKitError
+from trainer_glue.verl.config.data_files import file_names
+from trainer_glue.verl.config.findings import Finding, Severity
+from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.preflight.subject import Subject
+
+SAMPLE: Final = 2000
+"""Rows of a file that are looked at, the first ones."""
+_READ: Final = (".parquet", ".json", ".jsonl")
+
+
+def check_golds(subject: Subject) -> Iterator[Finding]:
+    """Gold answers and routes of the first rows of every file that is here."""
+    if subject.draft.reward is None:
+        return
+    seen: set[str] = set()
+    for key in ("data.train_files", "data.val_files"):
+        if key in subject.draft.made:
+            continue
+        for name in file_names(subject.get(key)):
+            path = Path(name).expanduser()
+            if name not in seen and path.is_file() and path.suffix in _READ:
+                seen.add(name)
+                yield from _file(subject, key, path)
+
+
+def _file(subject: Subject, key: str, path: Path) -> Iterator[Finding]:
+    assert subject.draft.reward is not None
+    faults: list[Fault] = []
+    try:
+        checked = check_file(subject.draft.reward.reward, path, faults.append, limit=SAMPLE)
+    except RewardKitError:
+        return  # a column that is missing and a file that can't be read are told where the config is resolved
+    for code, what, fix, mine in (
+        ("RKD601", "hold a gold that can't be graded", "correct the gold, or take the rows out", _not(faults, "route")),
+        ("RKD602", "match no route", "add the route, or otherwise=...", [f for f in faults if f.term == "route"]),
+    ):
+        rows = {f.row for f in mine}
+        if rows:
+            severity: Severity = "error" if len(rows) == checked.rows else "warning"
+            share = f"{len(rows):,} of the first {checked.rows:,} rows"
+            message = f"{share} {what}: their responses are all unscored; first {mine[0]}"
+            hint = f"{fix}; `rewardkit data check {path} --reward ...` lists them"
+            yield found(code, key, message, subject.draft.where, hint, severity)
+
+
+def _not(faults: list[Fault], term: str) -> list[Fault]:
+    return [f for f in faults if f.term != term]

@@ -1,0 +1,100 @@
+"""One look at a run, for `rewardkit doctor`: everything that was found, never an exception for a bad config."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import DataError
+from trainer_glue.verl import cpu
+from trainer_glue.verl.config import ConfigFindings, Finding, resolve
+from trainer_glue.verl.config.recipes import DEFAULT
+from trainer_glue.verl.preflight.checks import preflight
+from trainer_glue.verl.preflight.memory_checks import table
+from trainer_glue.verl.preflight.sizing import estimate_of
+from trainer_glue.verl.preflight.subject import Subject
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found.
+
+    Attributes:
+        name: the config.
+        findings: errors first.
+        subject: what was looked at; None when the config could not even be filled in.
+    """
+
+    name: str
+    findings: tuple[Finding, ...]
+    subject: Subject | None
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """What would stop `rewardkit train`."""
+        return tuple(f for f in self.findings if f.severity == "error")
+
+    @property
+    def memory(self) -> list[str]:
+        """The memory estimate, a line a phase; empty for a run on the CPU or a model of unknown size."""
+        return [] if self.subject is None else table(self.subject)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data; sizes in bytes."""
+        estimate = None if self.subject is None else estimate_of(self.subject)
+        return {
+            "config": self.name,
+            "findings": [
+                {
+                    "code": f.code,
+                    "severity": f.severity,
+                    "key": f.key,
+                    "where": f.where,
+                    "evidence": f.message,
+                    "fix": f.hint,
+                }
+                for f in self.findings
+            ],
+            "memory": None
+            if estimate is None
+            else {
+                "usable": estimate.usable,
+                "phases": {p.name: {"total": p.total, "parts": dict(p.parts)} for p in estimate.phases},
+                "cached_tokens": estimate.cached_tokens,
+            },
+        }
+
+
+def diagnose(
+    source: str | None,
+    overrides: Sequence[str],
+    *,
+    reward: str | None = None,
+    scores: Path | None = None,
+    gpu: float | None = None,
+) -> Report:
+    """Everything that can be found about a run before it starts.
+
+    Args:
+        source: a recipe's name or a YAML file; None for the default.
+        overrides: `key=value` of verl's config.
+        reward: what pays the run, over the config's own.
+        scores: a file of scores of several responses to each prompt.
+        gpu: GB of a GPU of the run, where it will be on another machine.
+
+    Raises:
+        DataError: a file of scores that can't be read.
+    """
+    if scores is not None and not scores.is_file():
+        raise DataError(f"--scores {scores}: no such file")
+    present = cpu.accelerator_present()
+    lenient = not present or gpu is not None
+    check = preflight(lenient=lenient, gpu=gpu, scores=scores)
+    on_gpus = True if gpu is not None else None
+    try:
+        found = resolve(source, overrides, reward=reward, accelerator=on_gpus, dry_run=lenient, check=check).findings
+    except ConfigFindings as e:
+        found = (*e.findings, *e.warnings)
+    return Report(source or DEFAULT, tuple(sorted(found, key=lambda f: f.severity != "error")), check.subject)

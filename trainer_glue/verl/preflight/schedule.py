@@ -1,0 +1,98 @@
+"""How many steps there are, and what that means for saving, validation and warm-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.preflight.subject import ACTOR, Subject
+
+LEFT_OUT: Final = 0.2
+"""Share of an epoch that may be left out without a word: verl drops the last batch where it isn't full."""
+_SAVE: Final = "trainer.save_freq"
+_TEST: Final = "trainer.test_freq"
+
+
+def total_steps(subject: Subject) -> int | None:
+    """Training steps of the run; None when the rows are not known."""
+    fixed = subject.integer("trainer.total_training_steps")
+    if fixed:
+        return fixed
+    each = steps_per_epoch(subject)
+    return None if each is None else each * subject.integer("trainer.total_epochs", 1)
+
+
+def steps_per_epoch(subject: Subject) -> int | None:
+    """Full batches of an epoch; None when the rows are not known."""
+    rows, batch = _rows(subject), subject.integer("data.train_batch_size")
+    return rows // batch if rows is not None and batch > 0 else None
+
+
+def _rows(subject: Subject) -> int | None:
+    rows, limit = subject.draft.rows, subject.integer("data.train_max_samples", -1)
+    return rows if rows is None or limit < 0 else min(rows, limit)
+
+
+def check_schedule(subject: Subject) -> Iterator[Finding]:
+    """Frequencies against the number of steps."""
+    steps, where = total_steps(subject), subject.draft.where
+    save, test = subject.integer(_SAVE, -1), subject.integer(_TEST, -1)
+    if save <= 0:
+        message = f"is {save}: nothing is saved, so a run that dies starts over and no model is left"
+        yield found("RKD502", _SAVE, message, where, f"{_SAVE}={_often(steps)}", "warning")
+    if steps:
+        how = _how(subject, steps)
+        if save > steps > 1:
+            message = f"is {save}, and {how}: only the last step is saved, as global_step_{steps}"
+            yield found("RKD501", _SAVE, message, where, f"{_SAVE}={_often(steps)}", "warning")
+        if test > steps > 1:
+            message = f"is {test}, and {how}: validation comes at the last step only"
+            yield found("RKD503", _TEST, message, where, f"{_TEST}={_often(steps)}", "warning")
+        yield from _warm_up(subject, steps, how)
+    own = subject.get("data.val_files") not in (None, subject.get("data.train_files"))
+    validates = test > 0 or subject.on("trainer.val_before_train")
+    if where("data.val_files") and own and not validates:
+        message = f"is set, and never used: {_TEST} is {test} and trainer.val_before_train is not true"
+        yield found("RKD504", "data.val_files", message, where, f"{_TEST}={_often(steps)}", "warning")
+    yield from _dropped(subject)
+
+
+def _often(steps: int | None) -> int:
+    """A frequency that makes some ten saves of a run."""
+    return max(1, min(20, (steps or 200) // 10))
+
+
+def _how(subject: Subject, steps: int) -> str:
+    each, rows = steps_per_epoch(subject), _rows(subject)
+    if subject.integer("trainer.total_training_steps") or each is None:
+        return f"the run has {steps} steps"
+    batch, epochs = subject.integer("data.train_batch_size"), subject.integer("trainer.total_epochs", 1)
+    return f"{rows:,} rows in batches of {batch:,} are {each} steps an epoch, {steps} in {epochs} epochs"
+
+
+def _warm_up(subject: Subject, steps: int, how: str) -> Iterator[Finding]:
+    key = f"{ACTOR}.optim.lr_warmup_steps"
+    warm_up = subject.integer(key, -1)
+    if warm_up >= steps > 1:
+        message = f"is {warm_up}, and {how}: the learning rate never gets to its value"
+        yield found("RKD506", key, message, subject.draft.where, f"{key}={max(1, steps // 20)}", "warning")
+
+
+def _dropped(subject: Subject) -> Iterator[Finding]:
+    rows, batch = _rows(subject), subject.integer("data.train_batch_size")
+    if rows is None or not 0 < batch <= rows:
+        return
+    rest = rows % batch
+    if rest / rows > LEFT_OUT:
+        message = f"is {batch:,}; of {rows:,} rows {rest:,} ({rest / rows:.0%}) are left out of every epoch"
+        fix = f"a batch that divides better, such as {_better(rows, batch):,}"
+        yield found("RKD505", "data.train_batch_size", message, subject.draft.where, fix, "warning")
+
+
+def _better(rows: int, batch: int) -> int:
+    """The batch of at most this size, a multiple of 8 where that goes, that leaves out the fewest rows."""
+    step = 8 if batch >= 16 else 1
+    sizes = range(batch - batch % step, batch // 2, -step)
+    return min(sizes, key=lambda size: rows % size, default=batch)
