@@ -7,14 +7,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from rewardkit.data.check import Fault, check_file
 from rewardkit.declaration import Need
+from rewardkit.errors import DataError
 from rewardkit.source import RewardSource
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.findings import Finding, Severity
 from trainer_glue.verl.config.keys import Where
 
 REMOTE: Final = ("hdfs://", "s3://", "gs://", "oss://", "tos://")
 _WRITER: Final = "rewardkit data gsm8k --from FILE.jsonl --out DIR writes such files"
 _JSON: Final = (".json", ".jsonl")
+CHECKED_ROWS: Final = 1_000
+"""Rows of a file whose golds are graded before a run: some 0.2 s for formulas. `rewardkit data check` looks at all."""
 
 
 def check_data(
@@ -30,6 +34,8 @@ def check_data(
         path, total = f"data.{key}", 0
         for name in file_names(config["data"][key]):
             found, count = _check_file(path, name, config["data"]["prompt_key"], needs, formula, where)
+            if reward is not None and count is not None and not any(f.severity == "error" for f in found):
+                found += _gradable(path, name, reward, where)
             findings += found
             total = -1 if count is None or total < 0 else total + count
         rows[key] = None if total < 0 else total
@@ -80,6 +86,28 @@ def _check_file(
     if not found and "ground_truth" in needs:
         found = [Finding("no-ground-truth", key, f"{path} {m}", where(key), severity=s) for m, s in _golds(path, rows)]
     return found, rows
+
+
+def _gradable(key: str, name: str, reward: RewardSource, where: Where) -> list[Finding]:
+    """What `rewardkit data check` says of the first rows: some that can't be scored are a warning, all an error."""
+    path = Path(name).expanduser()
+    routed = any(node.op == "route" for node in reward.reward.walk())
+    if path.suffix == ".json" or not (routed or "ground_truth" in reward.needs):
+        return []
+    faults: list[Fault] = []
+    try:
+        checked = check_file(reward.reward, path, faults.append, limit=CHECKED_ROWS)
+    except DataError as e:
+        return [Finding("ungradable", key, e.message, where(key), e.hint)]
+    if path.suffix == ".parquet":  # those without a gold are counted over all rows already
+        faults = [f for f in faults if not f.reason.startswith("no ground truth")]
+    if not faults:
+        return []
+    faulty = len({f.row for f in faults})
+    message = f"{faulty:,} of the first {checked.rows:,} rows can't be scored by {reward.formula}: {faults[0]}"
+    severity: Severity = "error" if faulty == checked.rows else "warning"
+    hint = f"rewardkit data check {path} --reward FORMULA lists them all"
+    return [Finding("ungradable", key, message, where(key), hint, severity)]
 
 
 def _columns(

@@ -1,4 +1,4 @@
-"""Keys of older verl versions that the tested one refuses or, worse, accepts and ignores; and what replaced them."""
+"""Whether a key, or a value, is one of an older verl's: the table of `generations`, looked up."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_glue.verl.config.findings import Severity
+from trainer_glue.verl.config.generations import MOVED, OLD_VALUES, Moved, OldValue
+from trainer_glue.verl.config.schema import Key
+
+_MOVED: Final[Mapping[str, Moved]] = {m.old: m for m in MOVED}
+_VALUES: Final[Mapping[tuple[str, str], OldValue]] = {(v.key, v.value): v for v in OLD_VALUES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,63 +23,54 @@ class DeadKey:
     severity: Severity = "error"
 
 
-_FORMULA: Final = "a formula pays the run: set rewardkit.reward, or give --reward"
-_IGNORED: Final = "is accepted by verl and ignored"
+def dead_key(path: str, value: Any, schema: Key) -> DeadKey | None:
+    """What to say of a key that older versions of verl had, or None.
 
-_SECTIONS: Final[Mapping[str, DeadKey]] = {
-    "custom_reward_function": DeadKey(_IGNORED, _FORMULA),
-    "reward_model": DeadKey(_IGNORED, f"{_FORMULA}; a reward model's keys moved to reward.reward_model"),
-    "sandbox_fusion": DeadKey(_IGNORED, "moved to reward.sandbox_fusion"),
-    "reward_manager": DeadKey("is no key of verl's root any more", _FORMULA),
-    "custom_reward_class": DeadKey("is no key of verl's root any more", _FORMULA),
-    "actor_rollout_ref.critic": DeadKey(
-        "was never read here", "leave it out: a critic is made for algorithm.adv_estimator=gae only (critic.enable)"
-    ),
-    "actor_rollout_ref.reward_model": DeadKey("is ignored here", "moved to reward.reward_model"),
-}
-_LEAVES: Final[Mapping[str, DeadKey]] = {
-    "data.chat_template": DeadKey(
-        "is ignored by verl", "set rewardkit.chat_template: llama-3, or actor_rollout_ref.model.custom_chat_template"
-    ),
-    "actor_rollout_ref.actor.optim.warmup_style": DeadKey(
-        "is deprecated, and overrides lr_scheduler_type",
-        "set actor_rollout_ref.actor.optim.lr_scheduler_type",
-        "warning",
-    ),
-    "critic.optim.warmup_style": DeadKey(
-        "is deprecated, and overrides lr_scheduler_type", "set critic.optim.lr_scheduler_type", "warning"
-    ),
-    "actor_rollout_ref.actor.checkpoint.contents": DeadKey(
-        "was split in two", "set actor_rollout_ref.actor.checkpoint.save_contents (and load_contents)"
-    ),
-    "actor_rollout_ref.actor.fsdp_config.grad_offload": DeadKey(
-        "was removed", "leave it out: param_offload moves the gradients too"
-    ),
-    "actor_rollout_ref.rollout.use_fire_sampling": DeadKey("was removed", "leave it out"),
-    "reward.launch_reward_fn_async": DeadKey("was removed", "leave it out: rewards are always computed asynchronously"),
-    "trainer.val_generations_to_log_to_wandb": DeadKey("was renamed", "set trainer.log_val_generations"),
-    "trainer.remove_previous_ckpt_in_save": DeadKey("was renamed", "set trainer.max_actor_ckpt_to_keep: 1"),
-}
-_VALUES: Final[Mapping[tuple[str, str], DeadKey]] = {
-    ("actor_rollout_ref.rollout.load_format", "dummy_dtensor"): DeadKey(
-        "is 'dummy_dtensor', which no engine knows any more", "set dummy"
-    ),
-    ("actor_rollout_ref.rollout.mode", "sync"): DeadKey("is 'sync', which was removed", "leave it out"),
-}
-
-
-def dead_key(path: str, value: Any) -> DeadKey | None:
-    """What to say of a key that older versions of verl had, or None. A null leaves verl's own default in place."""
-    found = _LEAVES.get(path)
-    if found is None and isinstance(value, str):
-        found = _VALUES.get((path, value))
-    if found is None:
-        found = next((d for s, d in _SECTIONS.items() if path == s or path.startswith(f"{s}.")), None)
-        if found is not None and isinstance(value, Mapping) and path in {"custom_reward_function", "reward_model"}:
-            return None  # its own keys are reported, each with its line
-    if found is None or (value is None and path != "actor_rollout_ref.critic") or _all_null(value):
+    Args:
+        path: the dotted key.
+        value: what it is set to. A null leaves verl's own default in place, where verl has the key.
+        schema: the root of the schema of the installed verl.
+    """
+    old = old_value(path, value)
+    if old is not None:
+        return DeadKey(f"is {old.value!r}, {old.why}", f"set {old.new}" if old.new else "leave it out")
+    moved = moved_key(path, schema)
+    if moved is None:
         return None
-    return found
+    known = schema.find(path)
+    if known is not None:
+        if value is None or _all_null(value):
+            return None
+        if isinstance(value, Mapping) and known.children:
+            return None  # its own keys are reported, each with its line
+    hint = moved.hint
+    if not hint:
+        new = new_place(moved, path, schema)
+        hint = f"set {new}" if new else "leave it out"
+    return DeadKey(moved.why, hint, moved.severity)
+
+
+def moved_key(path: str, schema: Key) -> Moved | None:
+    """The entry of the table that covers a key, where the schema doesn't know the key or verl ignores it."""
+    above = path
+    while above:
+        moved = _MOVED.get(above)
+        if moved is not None:
+            return moved if moved.ignored or schema.find(path) is None else None
+        above = above.rpartition(".")[0]
+    return None
+
+
+def new_place(moved: Moved, path: str, schema: Key) -> str | None:
+    """Where the value of a dead key belongs in this schema; None for nowhere."""
+    rest = path.removeprefix(moved.old)
+    places = [f"{new}{rest}" for new in moved.new]
+    return next((p for p in places if schema.find(p) is not None), None)
+
+
+def old_value(path: str, value: Any) -> OldValue | None:
+    """The entry for a value that verl no longer takes."""
+    return _VALUES.get((path, value)) if isinstance(value, str) else None
 
 
 def _all_null(value: Any) -> bool:

@@ -43,7 +43,7 @@ def check_key(path: str, value: object, schema: Key, where: Where, *, new: bool 
         where: where the user wrote it.
         new: hydra's ``+key``: a key that may be unknown where verl ignores what it doesn't know.
     """
-    dead = dead_key(path, value)
+    dead = dead_key(path, value, schema)
     if dead is not None:
         return [Finding("dead-key", path, dead.message, where(path), dead.hint, dead.severity)]
     parent, _, name = path.rpartition(".")
@@ -64,7 +64,7 @@ def _check(data: Mapping[str, Any], section: Key, root: Key, prefix: str, where:
     for name, value in data.items():
         path = f"{prefix}{name}"
         key = section.children.get(name)
-        dead = dead_key(path, value)
+        dead = dead_key(path, value, root)
         if dead is not None:
             yield Finding("dead-key", path, dead.message, where(path), dead.hint, dead.severity)
         elif key is None:
@@ -82,13 +82,13 @@ def _check(data: Mapping[str, Any], section: Key, root: Key, prefix: str, where:
 def _check_value(path: str, value: object, key: Key, where: Where) -> Iterator[Finding]:
     if _fits(value, key):
         return
-    expected = " or ".join(_WORDS.get(t, t) for t in sorted(key.types))
-    hint = None
+    expected, hint = in_words(key), None
     if isinstance(value, str) and key.types & {"bool", "int", "float"}:
         hint = "without the quotes" if _reads_as(value, key) else None
     elif value is None and key.is_section:
         hint = "leave the section out; a section can't be switched off by null"
-    yield Finding("wrong-type", path, f"is {_shown(value)}; expected {expected}", where(path), hint)
+    message = f"is {_shown(value)}; expected {expected}"
+    yield Finding("wrong-type", path, message, where(path), hint, value=_shown(value), expected=expected)
 
 
 def _fits(value: object, key: Key) -> bool:
@@ -112,6 +112,13 @@ def _fits(value: object, key: Key) -> bool:
             return "dict" in types
         case _:
             return False
+
+
+def in_words(key: Key) -> str:
+    """What may stand at a key: `a number or null`."""
+    if "any" in key.types:
+        return "anything"
+    return " or ".join(_WORDS.get(t, "a section" if t.endswith("Config") else t) for t in sorted(key.types))
 
 
 def _reads_as(text: str, key: Key) -> bool:

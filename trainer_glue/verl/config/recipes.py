@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +19,40 @@ DEFAULT_FOR_MODEL: Final = "small"
 def recipe_names() -> list[str]:
     """The recipes by name."""
     return sorted(p.stem for p in FOLDER.glob("*.yaml"))
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A recipe.
+
+    Attributes:
+        name: its name.
+        path: its file.
+        summary: what it is for: the comment that the file begins with.
+    """
+
+    name: str
+    path: Path
+    summary: str
+
+
+def recipes() -> list[Recipe]:
+    """The recipes, by name."""
+    return [recipe(name) for name in recipe_names()]
+
+
+def recipe(name: str) -> Recipe:
+    """The recipe of a name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    path = FOLDER / f"{name}.yaml"
+    if name not in recipe_names():
+        hint = did_you_mean(name, recipe_names()) or f"one of {', '.join(recipe_names())}"
+        raise ConfigError(f"there is no recipe {name!r}", hint=hint)
+    head = takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
+    return Recipe(name, path, " ".join(line.lstrip("# ").strip() for line in head))
 
 
 def config_path(source: str | Path) -> tuple[Path, str | None]:

@@ -19,7 +19,9 @@ from trainer_glue.verl import cpu
 from trainer_glue.verl.config.batches import check_batches
 from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.data_files import check_data
+from trainer_glue.verl.config.draft import Check, Draft
 from trainer_glue.verl.config.findings import ConfigFindings, Finding, raise_errors
+from trainer_glue.verl.config.idle_keys import check_idle
 from trainer_glue.verl.config.installed import find_verl
 from trainer_glue.verl.config.keys import check_key, check_keys
 from trainer_glue.verl.config.machine import ROLLOUT, wire_machine
@@ -27,6 +29,7 @@ from trainer_glue.verl.config.model_folder import check_model
 from trainer_glue.verl.config.overrides import Override, parse_overrides
 from trainer_glue.verl.config.recipes import DEFAULT, DEFAULT_FOR_MODEL, config_path
 from trainer_glue.verl.config.schema import Key
+from trainer_glue.verl.config.values import check_values
 from trainer_glue.verl.config.wiring import (
     MODEL,
     OUT,
@@ -64,6 +67,7 @@ class Resolved:
         assets: `tiny` when the model or the data have to be made before the run starts, by
             `make_tiny(assets_folder, seed)`; else None.
         assets_folder: where they will be.
+        groups: the overrides that choose config groups of verl's.
     """
 
     config: Mapping[str, Any]
@@ -76,6 +80,7 @@ class Resolved:
     verl_version: str
     assets: str | None
     assets_folder: Path
+    groups: tuple[str, ...]
     _unfilled: Mapping[str, Any] = field(repr=False)
 
     @property
@@ -100,6 +105,7 @@ def resolve(
     ranks: int | None = None,
     out: Path | None = None,
     dry_run: bool = False,
+    check: Check | None = None,
 ) -> Resolved:
     """The whole config of a run.
 
@@ -111,6 +117,7 @@ def resolve(
         ranks: processes that train on this machine; None for what the config says.
         out: the run's folder, over the config's `trainer.default_local_dir`.
         dry_run: what this machine lacks (files, GPUs) is a warning.
+        check: what else is to be found, such as the preflight's findings.
 
     Raises:
         ConfigFindings: everything that is wrong, at once.
@@ -151,7 +158,13 @@ def resolve(
     filled, unfilled = _filled(config, written)
     findings += unfilled
     if filled is not None:
-        findings += _check_whole(filled, written, paid_by, made, invalid, world)
+        trusted = without(filled, invalid)
+        whole_findings, rows = _check_whole(trusted, written, paid_by, made, invalid, world)
+        findings += whole_findings
+        findings += check_values(trusted, written.where)
+        findings += check_idle(trusted, composed(verl, written.groups)[0], written)
+        if check is not None:
+            findings += check(Draft(trusted, paid_by, rows, world, on_accelerator, present, made, written.where))
     warnings = raise_errors(_softened(findings) if dry_run else findings)
     assert filled is not None and paid_by is not None  # neither is None without an error
     seed = dig(filled, "data.seed")
@@ -166,6 +179,7 @@ def resolve(
         verl_version=verl.version,
         assets="tiny" if made else None,
         assets_folder=assets_folder(config),
+        groups=written.groups,
         _unfilled=config,
     )
 
@@ -226,19 +240,21 @@ def _fails(config: Mapping[str, Any], key: str) -> bool:
 
 
 def _check_whole(
-    config: Mapping[str, Any],
+    trusted: Mapping[str, Any],
     written: Written,
     reward: RewardSource | None,
     made: frozenset[str],
     invalid: frozenset[str],
     ranks: int,
-) -> list[Finding]:
-    """What only the whole config shows: required keys, files, batches. Keys that were refused are left alone."""
+) -> tuple[list[Finding], int | None]:
+    """What only the whole config shows (required keys, files, batches), and the number of training rows.
+
+    Keys that were refused are not in it.
+    """
     findings: list[Finding] = []
-    if dig(config, ROLLOUT) in (None, "???"):
+    if dig(trusted, ROLLOUT) in (None, "???") and ROLLOUT not in invalid:
         message = "is not set, and verl has no default for it"
         findings.append(Finding("required", ROLLOUT, message, written.where(ROLLOUT), "vllm, or sglang"))
-    trusted = without(config, invalid)
     rows: int | None = TRAIN_ROWS
     if TRAIN not in made:
         rows = None
@@ -248,7 +264,7 @@ def _check_whole(
     for key in ("actor_rollout_ref.model", "critic.model"):
         if f"{key}.path" not in made and (key != "critic.model" or _uses_critic(trusted)):
             findings += check_model(dig(trusted, key) or {}, key, written.where)
-    return findings + check_batches(trusted, rows, ranks, written.where)
+    return findings + check_batches(trusted, rows, ranks, written.where), rows
 
 
 def _uses_critic(config: Mapping[str, Any]) -> bool:

@@ -11,8 +11,8 @@ from rewardkit.errors import RewardKitError, did_you_mean
 from rewardkit.source import RewardSource, load_reward, reward_from_config
 from trainer_glue.verl.chat_templates import CHAT_TEMPLATES
 from trainer_glue.verl.config.findings import Finding, Severity
-from trainer_glue.verl.config.model_folder import has_chat_template
 from trainer_glue.verl.config.written import SECTION, Written, dig, put
+from trainer_glue.verl.hub import NotHad, brings_chat_template, is_hub_id
 from trainer_glue.verl.tiny import TinyAssets
 
 MODEL: Final = "actor_rollout_ref.model.path"
@@ -56,7 +56,7 @@ def find_reward(
             return RewardSource(repr(node), plain.get("source"), plain.get("name"), written.where(REWARD), node), []
     except RewardKitError as e:
         return None, [Finding("reward", key, e.message, written.where(key), e.hint)]
-    if written.is_set(key):
+    if written.value(key) is not None:
         return None, []  # there is a finding about its type
     hint = "give --reward \"length(0.1, cap=1.5) + ends_with('.?!')\", or set rewardkit.reward in the file"
     return None, [Finding("no-reward", key, "is not set, and nothing else says what pays this run", "", hint)]
@@ -125,20 +125,27 @@ def check_seams(config: Mapping[str, Any], written: Written) -> list[Finding]:
 
 
 def wire_template(config: dict[str, Any], own: Mapping[str, Any], written: Written) -> list[Finding]:
-    """Apply `rewardkit.chat_template` to a tokenizer that brings none of its own."""
+    """Apply `rewardkit.chat_template` to a tokenizer that brings none of its own, in a folder or on the hub."""
     name, key = own.get("chat_template"), f"{SECTION}.chat_template"
     if name is None:
         return []
     if name not in CHAT_TEMPLATES:
-        hint = did_you_mean(name, CHAT_TEMPLATES) or f"one of {', '.join(CHAT_TEMPLATES)}"
+        names = f"the templates are {', '.join(CHAT_TEMPLATES)}"
+        hint = "; ".join(filter(None, (did_you_mean(name, CHAT_TEMPLATES), names)))
         return [Finding("unknown-template", key, f"no template is named {name!r}", written.where(key), hint)]
     path = written.value("actor_rollout_ref.model.tokenizer_path") or written.value(MODEL)
-    folder = Path(path).expanduser() if isinstance(path, str) else None
-    if folder is not None and folder.is_dir() and has_chat_template(folder):
-        message = f"is {name!r}, and not applied: {folder} brings a template of its own, which is kept"
-        return [Finding("own-template", key, message, written.where(key), severity="warning")]
+    findings = []
+    if isinstance(path, str):
+        try:
+            if brings_chat_template(path):
+                message = f"is {name!r}, and not applied: {path} brings a template of its own, which is kept"
+                return [Finding("own-template", key, message, written.where(key), severity="warning")]
+        except NotHad as e:
+            if is_hub_id(path):
+                message = f"is {name!r}, and applied; whether {path} brings a template of its own is not known: {e}"
+                findings.append(Finding("own-template", key, message, written.where(key), e.fix, "warning"))
     put(config, TEMPLATE, CHAT_TEMPLATES[name])
-    return []
+    return findings
 
 
 def wire_files(

@@ -16,7 +16,8 @@ SECTION: Final = "rewardkit"
 """The section of a config file that is rewardkit's own; verl never sees it."""
 
 _TEXT: Final = Key(frozenset({"str", "none"}))
-_OWN: Final = Key(children={SECTION: Key(children={"reward": _TEXT, "chat_template": _TEXT, "assets": _TEXT})})
+OWN: Final = Key(children={SECTION: Key(children={"reward": _TEXT, "chat_template": _TEXT, "assets": _TEXT})})
+"""The schema of that section."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,11 @@ class Written:
     def own(self) -> tuple[dict[str, Any], list[Finding]]:
         """The section that is rewardkit's own, overrides in it, without the keys that a finding is about."""
         section = self.file.data.get(SECTION)
-        findings = check_keys({SECTION: section}, _OWN, self.where) if section is not None else []
+        findings = check_keys({SECTION: section}, OWN, self.where) if section is not None else []
         own = dict(section) if isinstance(section, Mapping) else {}
         for o in self.overrides:
             if o.key.startswith(f"{SECTION}."):
-                findings += check_key(o.key, o.value, _OWN, self.where)
+                findings += check_key(o.key, o.value, OWN, self.where)
                 own[o.key.removeprefix(f"{SECTION}.")] = o.value
         wrong = {f.key for f in findings}
         return {k: v for k, v in own.items() if f"{SECTION}.{k}" not in wrong}, findings
@@ -82,6 +83,12 @@ class Written:
     def is_set(self, key: str) -> bool:
         """Whether the user, or the recipe, wrote exactly this key."""
         return key in self._by_key or key in self.file.lines
+
+    def keys_below(self, key: str) -> Iterator[str]:
+        """The keys that were written, this one or below it, without sections."""
+        for path in dict.fromkeys((*self.file.lines, *self._by_key)):
+            if (path == key or path.startswith(f"{key}.")) and not isinstance(self.value(path), Mapping):
+                yield path
 
     def on_command_line(self, key: str) -> bool:
         """Whether an override sets exactly this key."""

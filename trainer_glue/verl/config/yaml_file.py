@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.mend import mend
 
 _FLOAT: Final = re.compile(
-    r"""[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+]?[0-9]+)?
+    r"""^(?:[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+]?[0-9]+)?
     |[-+]?(?:[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)
     |\.[0-9_]+(?:[eE][-+][0-9]+)?
     |[-+]?\.(?:inf|Inf|INF)
-    |\.(?:nan|NaN|NAN)""",
+    |\.(?:nan|NaN|NAN))$""",
     re.VERBOSE,
 )
 
 
-class _Loader(yaml.SafeLoader):
+class Loader(yaml.SafeLoader):
     """PyYAML's safe loader with YAML 1.2's floats and without dates."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own class attribute
@@ -35,7 +36,7 @@ class _Loader(yaml.SafeLoader):
     }
 
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,18 @@ def read_yaml(path: Path) -> YamlFile:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
         return YamlFile(path, findings=(Finding("unreadable-file", "", f"can't be read: {e}", str(path)),))
+    return parse_yaml(text, path)
+
+
+def parse_yaml(text: str, path: Path) -> YamlFile:
+    """The same for the text of a file."""
     try:
-        loader = _Loader(text)
+        loader = Loader(text)
         root = loader.get_single_node()
     except yaml.YAMLError as e:
-        return YamlFile(path, findings=(_syntax(path, e),))
+        found = _syntax(path, e)
+        hint = f"rewardkit migrate {path} --out NEW.yaml mends the reward_manager block" if mend(text)[1] else None
+        return YamlFile(path, findings=(replace(found, hint=hint),))
     if root is None:
         return YamlFile(path)
     if not isinstance(root, yaml.MappingNode):

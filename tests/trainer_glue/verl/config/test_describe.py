@@ -38,7 +38,7 @@ def test_verls_defaults_make_sense() -> None:
 
 def test_comments_are_those_above_the_key_of_the_file_that_counts() -> None:
     comments = verl_comments(find_verl())
-    defaults, schema = composed(find_verl())
+    _, schema = composed(find_verl())
     listed = {p for p in schema.paths(listed=True) if not p.endswith("._target_")}
     assert len(listed & set(comments)) > 700
     assert "Learning rate" in comments["actor_rollout_ref.actor.optim.lr"]
@@ -82,11 +82,10 @@ def test_no_such_key(field: str, says: str) -> None:
 @pytest.mark.verl
 def test_choices_are_verls_own() -> None:
     import torch
+    import verl.trainer.ppo.v1  # noqa: F401 - registers the trainers
     from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY, kl_penalty_forward
     from verl.trainer.ppo.v1.trainer_base import TRAINER_REGISTRY
     from verl.workers.rollout.replica import RolloutReplicaRegistry
-
-    import verl.trainer.ppo.v1  # noqa: F401 - registers the trainers
 
     def choices(key: str) -> set[str]:
         return set(SETTINGS[key].choices)

@@ -205,11 +205,11 @@ def test_a_key_of_an_older_verl(case: dict[str, Any], tmp_path: Path) -> None:
     new.write_text(report.text)
     left = validate(new, groups, reward=None if "rewardkit.reward" in str(case) else "length(0.1)", ask_verl=False)
     assert [str(f) for f in left.findings if f.severity == "error" or f.code == "dead-key"] == []
-    data = yaml.load(report.text, Loader)  # noqa: S506 - a safe loader
+    data = yaml.load(report.text, Loader)
     if case["becomes"] is None:
         assert key not in Edits(report.text)
     else:
-        new_key, new_value = yaml.load(case["becomes"], Loader).popitem()  # noqa: S506 - a safe loader
+        new_key, new_value = yaml.load(case["becomes"], Loader).popitem()
         assert dig(data, new_key) == new_value
         assert new_key == key or key not in Edits(report.text)
 
@@ -387,5 +387,5 @@ def test_edits_change_what_they_name_and_nothing_else(text: str, data: st.DataOb
 
 @given(VALUES)
 def test_a_written_value_is_read_back(value: Any) -> None:
-    again = yaml.load(f"a: {scalar(value)}\n", Loader)["a"]  # noqa: S506 - a safe loader
+    again = yaml.load(f"a: {scalar(value)}\n", Loader)["a"]
     assert again == value and type(again) is type(value)

@@ -81,3 +81,13 @@ def test_a_file_that_can_t_be_read(tmp_path: Path) -> None:
     assert read_yaml(tmp_path).findings[0].code == "unreadable-file"
     (tmp_path / "latin.yaml").write_bytes(b"a: \xff\n")
     assert read_yaml(tmp_path / "latin.yaml").findings[0].code == "unreadable-file"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1e-6", 1e-6), ("5.0E-7", 5e-7), ("1_000.5", 1000.5), ("0.9.1", "0.9.1"), ("1.5B", "1.5B"), ("1e", "1e")],
+)
+def test_what_only_begins_like_a_number_is_text(text: str, value: object, tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(f"a: {text}\n")
+    assert read_yaml(path).data == {"a": value}

@@ -1,8 +1,8 @@
 """What a trainer gets for a row that has no score.
 
-verl has no way to say "unscored": every row has a number. The number that teaches least is the mean of the scored rest
-of the row's group, since a group-relative advantage of it is 0. Every such row is counted, and a batch with too many of
-them stops the run: a reward that fails on a fifth of its rows is broken, whatever it pays the others.
+A trainer that has no way to say "unscored" gets a number for every row. The one that teaches least is the mean of the
+scored rest of the row's group, since a group-relative advantage of it is 0. Every such row is counted, and a batch with
+too many of them stops the run: a reward that fails on a fifth of its rows is broken, whatever it pays the others.
 """
 
 from __future__ import annotations

@@ -1,0 +1,55 @@
+"""`rewardkit migrate`: a config file of verl 0.2 to 0.9.0, rewritten for 0.9.1, with a report key by key.
+
+`mend` makes YAML of what isn't, `edits` changes the text of a file key by key, `rules` say what becomes of each key (by
+the table of `generations`), `reward` looks for what paid the run. The user's comments, order and layout survive.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rewardkit.errors import ConfigError
+from trainer_glue.verl.config.compose import composed
+from trainer_glue.verl.config.findings import ConfigFindings
+from trainer_glue.verl.config.installed import find_verl
+from trainer_glue.verl.config.mend import mend
+from trainer_glue.verl.config.migration.edits import Edits
+from trainer_glue.verl.config.migration.report import Change, Report
+from trainer_glue.verl.config.migration.rules import Migration
+from trainer_glue.verl.config.written import dig
+from trainer_glue.verl.config.yaml_file import parse_yaml
+
+__all__ = ["Change", "Report", "migrate"]
+
+
+def migrate(path: Path) -> Report:
+    """Rewrite a config file. Nothing is written.
+
+    Raises:
+        ConfigFindings: the file is no YAML, or says a thing twice.
+        ConfigError: the file can't be read, is empty, or is written in a form that can't be edited.
+        MissingDependencyError: verl is not installed.
+    """
+    verl = find_verl()
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise ConfigError(f"{path} can't be read: {e}") from None
+    file, mended = parse_yaml(text, path), None
+    if any(f.code == "yaml-syntax" for f in file.findings):
+        text, mended = mend(text)
+        file = parse_yaml(text, path)
+    if file.findings:
+        raise ConfigFindings(file.findings)
+    if not file.data:
+        raise ConfigError(f"{path} says nothing", hint="expected keys of verl's config, such as `data:`")
+    megatron = dig(file.data, "actor_rollout_ref.actor.strategy") == "megatron"
+    groups = ("model_engine=megatron",) if megatron else ()
+    defaults, schema = composed(verl, groups)
+    edits = Edits(text)
+    changes = Migration(edits, schema, defaults).apply()
+    if mended is not None:
+        why = "a word alone can't have a key beside it; it was read as the manager's name"
+        changes.insert(0, Change("mended", "reward_manager", mended, why))
+    notes = [f"a run of this file has to be given {group}" for group in groups]
+    return Report(edits.text(), tuple(changes), tuple(notes), groups)
