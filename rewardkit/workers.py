@@ -119,20 +119,33 @@ class _Worker:
         return code
 
 
+_sharers = 1
+
+
+def share_cores(processes: int) -> None:
+    """Say how many processes like this one there are on the machine: pools made from now on divide its cores by them."""
+    global _sharers
+    _sharers = max(1, processes)
+
+
+def cores() -> int:
+    """The CPUs that this process may use, its share of them where it is one of several; at least 1."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, usable // _sharers)
+
+
 class Pool:
     """At most ``size`` workers, started when they are needed. Safe to use from any thread.
 
     Args:
-        size: workers at most; None: the CPUs that this process may use.
+        size: workers at most; None: :func:`cores`.
         memory_bytes: address space of a worker; one that wants more dies.
         preload: ``module`` or ``module:function`` that a worker imports and calls when it starts, before any request's
             time runs.
     """
 
     def __init__(self, size: int | None = None, *, memory_bytes: int = 4 << 30, preload: str = "") -> None:
-        self.size = size or max(
-            1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        )
+        self.size = size or cores()
         self.memory_bytes = memory_bytes
         self.preload = preload
         self._lock = threading.Condition()

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rewardkit.workers import Outcome, Pool
+from rewardkit.workers import Outcome, Pool, share_cores
 
 HELPERS = "tests.rewardkit.worker_actions:probe"
 
@@ -167,3 +167,13 @@ def test_no_signal_is_set_in_the_calling_process(pool: Pool) -> None:
     pool.run(HELPERS, ["spin", 60], cpu_seconds=0.2)
     assert [signal.getsignal(s) for s in (signal.SIGALRM, signal.SIGPROF, signal.SIGVTALRM, signal.SIGCHLD)] == before
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_processes_that_say_so_divide_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(16)))
+    assert Pool().size == 16
+    monkeypatch.setattr("rewardkit.workers._sharers", 1)  # put back at the end
+    share_cores(8)
+    assert Pool().size == 2
+    share_cores(64)
+    assert Pool().size == 1

@@ -34,6 +34,7 @@ from rewardkit.expression import Reward, TokenReward
 from rewardkit.program import Program, compile
 from rewardkit.scores import Scores
 from rewardkit.source import load_reward, reward_from_config
+from rewardkit.workers import share_cores
 from trainer_glue.verl.rows import Row, batch_of, row_of, rows_of
 from trainer_glue.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 
@@ -97,6 +98,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         self._drainer: asyncio.Task[None] | None = None
         self._explained: set[str] = set()
         self._check_seam(config)
+        share_cores(int(_select(config, "reward.num_workers") or 1))  # each is an actor with graders of its own
 
     # ------------------------------------------------------------------ verl 0.7.1 and later: one row at a time
 
