@@ -3,7 +3,8 @@
 Each module `rewardkit/cli/NAME.py` has `app`, a typer application of one command or several; dashes in a command's name
 are underscores in the module's. What is imported at the top of these modules may cost a few milliseconds, no more.
 
-Exit codes: 0 done, 1 a run that started and died, 2 bad input, 130 and 143 stopped by Ctrl-C and by SIGTERM.
+Exit codes: 0 done, 1 a run that started and died or a check that found faults, 2 bad input, 130 and 143 stopped by
+Ctrl-C and by SIGTERM.
 """
 
 from __future__ import annotations
@@ -25,8 +26,17 @@ COMMANDS: Final = {
     "rewards": "List the ready-made rewards.",
     "explain": "Show a formula's tree, what can be found in it, and what it makes of a row.",
     "score": "Score a file of responses.",
+    "serve": "Score rows that come by HTTP.",
+    "test": "Run the laws of rewards on a reward; find what its examples don't notice.",
+    "audit": "Attack a reward on real rows: who is paid without being right, and for what.",
     "train": "Train a model with verl, paid by a formula.",
-    "data": "Write data sets as the parquet that verl reads.",
+    "doctor": "Check a run before it starts.",
+    "recipes": "List the recipes; copy one to a file.",
+    "validate": "Find everything that is wrong with a config, at once.",
+    "schema": "Show the keys of a config: types, defaults, meanings.",
+    "migrate": "Rewrite a config of an older verl for today's.",
+    "verl-args": "Print a reward as arguments for a verl script that is there already.",
+    "data": "Write data sets as the parquet that verl reads; check them against a formula.",
     "convert": "Write a verl checkpoint as a Hugging Face model.",
 }
 """Every subcommand and its line in the help."""
