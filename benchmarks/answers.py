@@ -1,25 +1,39 @@
 """Answer checking against verl and math-verify: both sides in one process, on the same rows.
 
-    python benchmarks/answers.py [--data FOLDER] [--rows 600]
+    python benchmarks/answers.py [--data FOLDER] [--rows 600] [--only gsm8k|math|hostile]
 
-Rows: GSM8K solutions, filled up to about 300 tokens with other solutions' steps, ending in a marker, a sentence or a
-box, half of them with a wrong number; and (gold, answer, expected) triples for mathematics. FOLDER holds
-``gsm8k_test.jsonl`` and ``answer_triples.jsonl``; without it the repository's own cases are used. Prints microseconds
-of CPU time a response, ratios, and agreement with the labels.
+``gsm8k``: solutions, filled up to about 300 tokens with other solutions' steps, ending in a marker, a sentence or a box
+or none of these, half of them with a wrong number. Microseconds of CPU time a response.
+
+``math``: (gold, answer, expected) triples, as they are and in responses of some 1,200 characters, graded as one batch:
+ours by the compiled ``math_equal()``, math-verify by a pool of as many processes as ours has workers. Wall time, and
+the CPU time of the whole process tree, workers that were killed included.
+
+``hostile``: a batch of 1,024 rows, and the same batch with every tenth response one that is made to cost much. The
+second may take twice the time of the first plus the deadlines that its own workers ran to.
+
+FOLDER holds ``gsm8k_test.jsonl`` and ``answer_triples.jsonl``; without it the repository's own cases are used.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import random
 import re
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rewardkit.answers import grade_gsm8k, grade_math, grade_math_many, shared_pool
+from rewardkit import Batch, gsm8k, math_equal
+from rewardkit import compile as compile_reward
+from rewardkit.answers import grade_gsm8k, grade_math_many, math_grade, shared_pool
+from rewardkit.answers.math_extract import has_words
+from rewardkit.batch import Status
 
 Row = tuple[str, Any, bool]
 ENDS = {
@@ -28,6 +42,28 @@ ENDS = {
     "box": "{body}\nSo the final answer is $\\boxed{{{n}}}$.",
     "no marker": "{body}\nSo altogether that makes {n} dollars.",
 }
+STEPS = [
+    "We have $f(x) = x^2 - 5x + 6$, and setting it to zero gives $(x-2)(x-3) = 0$, so $x = 2$ or $x = 3$.",
+    "By the Pythagorean theorem, $c = \\sqrt{a^2 + b^2} = \\sqrt{25 + 144} = 13$.",
+    "The number of ways is $\\binom{8}{3} = \\frac{8 \\cdot 7 \\cdot 6}{3!} = 56$.",
+    "\\[ \\sum_{k=1}^{n} k = \\frac{n(n+1)}{2} \\]",
+    "Since $\\gcd(12, 18) = 6$, we can divide both sides of the equation by $6$.",
+    "Substituting $y = 2x + 1$ into the second equation, we find that $3x + 2(2x+1) = 16$, hence $x = 2$.",
+    "The discriminant is $b^2 - 4ac = 49 - 40 = 9$, which is a perfect square.",
+    "Let $\\theta$ be the angle; then $\\sin \\theta = \\frac{3}{5}$ and $\\cos \\theta = \\frac{4}{5}$.",
+]
+HOSTILE = [
+    r"\boxed{9^{9^{9^9}}}",
+    r"\boxed{((9!)!)!}",
+    r"\boxed{(\sin^2 x + \cos^2 x)(a+b+c+d)^{60}}",
+    "#### " + "9" * 1_000_000,
+    r"\boxed{" + "(" * 1_900 + "}",
+    r"\boxed{x^{99999999}}",
+    r"\boxed{\binom{99999999}{5000000}}",
+    "The answer is " * 70_000,
+    "1 or " * 200_000,
+    r"\frac{" * 150_000,
+]
 
 
 def _lines(path: Path) -> list[dict[str, object]]:
@@ -41,9 +77,10 @@ def gsm8k_rows(folder: Path | None, n: int) -> dict[str, list[Row]]:
         solutions = [str(row["answer"]) for row in _lines(folder / "gsm8k_test.jsonl")]
     else:
         solutions = [f"She has {i} eggs and sells {i} * 2 = {2 * i} of them.\n#### {2 * i}" for i in range(1, 400)]
+    solutions = [re.sub(r"<<.*?>>", "", solution) for solution in solutions]  # annotations, which models don't write
     bodies, golds = [], []
     for solution in solutions[:n]:
-        body, _, gold = re.sub(r"<<.*?>>", "", solution).rpartition("\n#### ")
+        body, _, gold = solution.rpartition("\n#### ")
         while len(body) < 1_000:
             body = rng.choice(solutions).rpartition("\n#### ")[0] + "\n" + body
         bodies.append(body[-1_200:])
@@ -57,13 +94,58 @@ def gsm8k_rows(folder: Path | None, n: int) -> dict[str, list[Row]]:
     return rows
 
 
-def math_rows(folder: Path | None) -> list[Row]:
-    """Mathematics with a label; long responses as they are."""
+def math_rows(folder: Path | None, *, long: bool) -> list[Row]:
+    """Mathematics with a label; ``long``: answers that stand alone become the box at the end of a worked solution."""
     if folder is None:
         cases = _lines(Path(__file__).parents[1] / "tests" / "data" / "answers_math.jsonl")
-        return [(str(c["response"]), str(c["gold"]), bool(c["expect"])) for c in cases if c["expect"] is not None]
-    rows = [r for r in _lines(folder / "answer_triples.jsonl") if r["category"] == "semantic"]
-    return [(str(r["pred"]), r["gold"], bool(r["expected"])) for r in rows]
+        rows = [(str(c["response"]), c["gold"], bool(c["expect"]), False) for c in cases if c["expect"] is not None]
+    else:
+        triples = [r for r in _lines(folder / "answer_triples.jsonl") if r["category"] == "semantic"]
+        rows = [(str(r["pred"]), r["gold"], bool(r["expected"]), r["level"] == "answer") for r in triples]
+    if not long:
+        return [(text, gold, right) for text, gold, right, _ in rows]
+    rng = random.Random(0)
+    made = []
+    for text, gold, right, alone in rows:
+        body = " ".join(rng.choice(STEPS) for _ in range(14))
+        inner = text.strip().strip("$")
+        boxed = alone and "\\boxed" not in text and "$" not in inner and not has_words(inner)
+        end = f"Therefore, the answer is $\\boxed{{{inner}}}$." if boxed else text
+        made.append((f"{body}\n\n{end}", gold, right))
+    return made
+
+
+def tree_cpu() -> float:
+    """CPU seconds that this process and all below it have used, those that ended and were waited for included."""
+    parents: dict[int, int] = {}
+    spent: dict[int, float] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(fields[1])
+            spent[int(entry.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    waited = os.times()
+    total, level = time.process_time() + waited.children_user + waited.children_system, {os.getpid()}
+    while level := {pid for pid, parent in parents.items() if parent in level}:
+        total += sum(spent[pid] for pid in level)
+    return total
+
+
+def measured(work: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Wall seconds, CPU seconds of the process tree, and the result."""
+    cpu, wall = tree_cpu(), time.perf_counter()
+    result = work()
+    wall = time.perf_counter() - wall
+    return wall, tree_cpu() - cpu, result
+
+
+def forget() -> None:
+    """Empty the caches of parsed texts: every batch of a run brings new ones."""
+    math_grade._parsed.cache_clear()
+    math_grade._gold_text.cache_clear()
 
 
 def timed(grade: Callable[[str, Any], float], rows: list[Row], repeats: int) -> tuple[float, float]:
@@ -78,19 +160,26 @@ def timed(grade: Callable[[str, Any], float], rows: list[Row], repeats: int) -> 
     return 1e6 * best / len(rows), agree / len(rows)
 
 
-def math_verify() -> Callable[[str, Any], float] | None:
+def by_math_verify(response: str, gold: Any) -> float:
     """math-verify as its README uses it; a gold without delimiters is put between dollars."""
+    from math_verify import parse, verify
+
+    gold = str(gold[0] if isinstance(gold, list) else gold)
+    target = gold if "$" in gold or "\\boxed" in gold else f"${gold}$"
+    return float(verify(parse(target), parse(response)))
+
+
+def _each(row: tuple[str, Any]) -> float:
+    return by_math_verify(*row)
+
+
+def math_verify() -> Callable[[str, Any], float] | None:
+    """The peer's grader, where it is installed."""
     try:
-        from math_verify import parse, verify
+        import math_verify  # noqa: F401
     except ImportError:
         return None
-
-    def grade(response: str, gold: Any) -> float:
-        gold = str(gold[0] if isinstance(gold, list) else gold)
-        target = gold if "$" in gold or "\\boxed" in gold else f"${gold}$"
-        return float(verify(parse(target), parse(response)))
-
-    return grade
+    return by_math_verify
 
 
 def verl() -> Callable[[str, Any], float] | None:
@@ -102,37 +191,108 @@ def verl() -> Callable[[str, Any], float] | None:
     return lambda response, gold: float(compute_score(response, gold.replace(",", "")))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=None)
-    parser.add_argument("--rows", type=int, default=600)
-    options = parser.parse_args()
-    folder = options.data
-    if folder is None and (Path(__file__).parents[2] / "shared" / "data").is_dir():
-        folder = Path(__file__).parents[2] / "shared" / "data"
+def run_gsm8k(folder: Path | None, n: int) -> None:
     others = {"verl strict": verl(), "math-verify": math_verify()}
-    for name, rows in gsm8k_rows(folder, options.rows).items():
-        ours, agreement = timed(lambda r, g: grade_gsm8k(r, g).value, rows, 9)
+    for name, rows in gsm8k_rows(folder, n).items():
+        ours, agreement = timed(lambda r, g: grade_gsm8k(r, g).value, rows, 15)
         print(f"gsm8k, {name}: {len(rows)} rows of {sum(len(r) for r, _, _ in rows) // len(rows)} characters")
         print(f"  rewardkit    {ours:9.1f} us  agrees {agreement:.3f}")
         for other, grade in others.items():
             if grade is not None:
                 some = rows[:100] if other == "math-verify" else rows
-                theirs, their_agreement = timed(grade, some, 1 if other == "math-verify" else 9)
+                theirs, their_agreement = timed(grade, some, 1 if other == "math-verify" else 15)
                 print(f"  {other:12} {theirs:9.1f} us  agrees {their_agreement:.3f}  {theirs / ours:6.1f} times ours")
-    rows = math_rows(folder)
-    shared_pool().warm()
-    grade_math(r"$\sin^2 x + \cos^2 x$", "1")
-    print(f"math: {len(rows)} rows")
-    one, agreement = timed(lambda r, g: grade_math(r, g).value, rows, 3)
-    print(f"  rewardkit    {one:9.1f} us  agrees {agreement:.3f}  (one at a time)")
-    started = time.perf_counter()
-    grade_math_many([r for r, _, _ in rows], [g for _, g, _ in rows])
-    many = 1e6 * (time.perf_counter() - started) / len(rows)
-    print(f"  rewardkit    {many:9.1f} us  (as one batch)")
-    if (grade := others["math-verify"]) is not None:
-        theirs, their_agreement = timed(grade, rows, 1)
-        print(f"  math-verify  {theirs:9.1f} us  agrees {their_agreement:.3f}  {theirs / one:6.1f} times ours")
+
+
+def run_math(folder: Path | None) -> None:
+    program = compile_reward(math_equal())
+    workers = shared_pool().size
+    # Workers start and import sympy before the clock runs; no row has been seen by any of them.
+    grade_math_many([rf"\boxed{{\sin^2 {v} + \cos^2 {v}}}" for v in "abcdefgh"], ["1"] * 8)
+    for name, long in (("as they are", False), ("at the end of worked solutions", True)):
+        rows = math_rows(folder, long=long)
+        texts, golds = [r for r, _, _ in rows], [g for _, g, _ in rows]
+        forget()
+        wall, cpu, scores = measured(lambda t=texts, g=golds: program(Batch(t, ground_truths=g)))
+        agree = [(v == 1) == right for v, (_, _, right) in zip(scores.total, rows, strict=True)]
+        characters = sum(map(len, texts)) // len(texts)
+        print(f"math, {name}: {len(rows)} rows of {characters} characters, {workers} workers")
+        print(f"  rewardkit    {_per_row(wall, rows)} wall  {_per_row(cpu, rows)} CPU  agrees {_share(agree)}")
+        if math_verify() is not None:
+            with multiprocessing.get_context("fork").Pool(workers) as pool:
+                pool.map(_each, [(r"$\sin^2 x + \cos^2 x$", "1")] * (2 * workers))  # imports, before the clock runs
+                theirs, their_cpu, values = measured(
+                    lambda t=texts, g=golds, p=pool: p.map(_each, zip(t, g, strict=True))
+                )
+            agree = [(v == 1) == right for v, (_, _, right) in zip(values, rows, strict=True)]
+            print(
+                f"  math-verify  {_per_row(theirs, rows)} wall  {_per_row(their_cpu, rows)} CPU  agrees {_share(agree)}"
+            )
+            print(f"  ratio        {theirs / wall:9.1f} wall  {their_cpu / cpu:12.1f} CPU")
+
+
+def _per_row(seconds: float, rows: Sequence[Any]) -> str:
+    return f"{1e6 * seconds / len(rows):9.1f} us"
+
+
+def _share(agree: Sequence[bool]) -> str:
+    return f"{sum(agree) / len(agree):.3f}"
+
+
+def run_hostile(folder: Path | None) -> None:
+    clean: dict[str, list[Row]] = {"gsm8k()": [], "math_equal()": []}
+    clean["gsm8k()"] = [row for rows in gsm8k_rows(folder, 256).values() for row in rows][:1_024]
+    mathematics = math_rows(folder, long=True)
+    clean["math_equal()"] = [
+        (f"Attempt {i}. {text}", gold, right)
+        for i, (text, gold, right) in enumerate(mathematics[k % len(mathematics)] for k in range(1_024))
+    ]
+    for name, node in (("gsm8k()", gsm8k()), ("math_equal()", math_equal())):
+        program, rows = compile_reward(node), clean[name]
+        texts, golds = [r for r, _, _ in rows], [g for _, g, _ in rows]
+        mixed, mixed_golds = list(texts), list(golds)
+        for k, i in enumerate(range(5, len(rows), 10)):
+            mixed[i] = f"{HOSTILE[k % len(HOSTILE)]} {i}" if k % 2 else HOSTILE[k % len(HOSTILE)]
+            if "a+b+c+d" in mixed[i]:
+                mixed[i] = mixed[i].replace("^{60}", f"^{{{40 + k}}}")
+                mixed_golds[i] = f"(a+b+c+d)^{{{40 + k}}}"
+        program(Batch(texts, ground_truths=golds))  # starts the workers
+        best: dict[str, float] = {}
+        for _ in range(5 if name == "gsm8k()" else 2):
+            for side, responses, targets in (("clean", texts, golds), ("hostile", mixed, mixed_golds)):
+                forget()
+                wall, cpu, scores = measured(lambda p=program, t=responses, g=targets: p(Batch(t, ground_truths=g)))
+                best[side] = min(wall, best.get(side, wall))
+                best[f"{side} cpu"] = min(cpu, best.get(f"{side} cpu", cpu))
+                if side == "hostile":
+                    statuses = scores.statuses[program.names[0]]
+        hostile = range(5, len(rows), 10)
+        counts = Counter(Status(statuses[i]).name for i in hostile)
+        deadlines, workers = counts["TIMEOUT"] * math_grade.CPU_SECONDS, shared_pool().size
+        print(f"{name}: {len(rows)} rows, {len(hostile)} hostile: {dict(counts)}")
+        for kind, key, shared in (("wall", "", workers), ("CPU ", " cpu", 1)):
+            allowed = 2 * best["clean" + key] + deadlines / shared
+            print(
+                f"  {kind} clean {best['clean' + key]:8.3f} s  with hostile {best['hostile' + key]:8.3f} s  allowed "
+                f"{allowed:8.3f} s (2 times clean + {deadlines / shared:.1f} s of deadlines)"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=None)
+    parser.add_argument("--rows", type=int, default=600)
+    parser.add_argument("--only", choices=("gsm8k", "math", "hostile"), default=None)
+    options = parser.parse_args()
+    folder = options.data
+    if folder is None and (Path(__file__).parents[2] / "shared" / "data").is_dir():
+        folder = Path(__file__).parents[2] / "shared" / "data"
+    if options.only in (None, "gsm8k"):
+        run_gsm8k(folder, options.rows)
+    if options.only in (None, "math"):
+        run_math(folder)
+    if options.only in (None, "hostile"):
+        run_hostile(folder)
     shared_pool().close()
 
 

@@ -12,6 +12,7 @@ import re
 from typing import Final, NamedTuple
 
 from rewardkit.answers.number import NUMBER, Number, all_numbers, decimal, has_long_run, next_number, value_of
+from rewardkit.answers.scale import may_scale, scaled
 from rewardkit.batch import Status
 
 
@@ -50,10 +51,12 @@ _DENIALS: Final = (
     "xcept",
     " but",
     "either",
+    "no longer",
+    "far from",
 )
 
 _LEAD: Final = re.compile(
-    r"""(?: [\s*_`"'($\{\[:=≈~&] | \\[(\[$,;:!\ ]
+    r"""(?: [\s*_`"'($\{\[:=≈~&]++ | \\[(\[$,;:!\ ]
         | \\(?:text|textbf|textit|mathbf|mathrm|mathit|bf|bm|boldsymbol|displaystyle|boxed|fbox|left|right|q?quad
             |approx|sim)(?![A-Za-z])
         | (?:just|simply|exactly|approximately|about|roughly|now|only|therefore|thus|indeed|actually|clearly|definitely
@@ -69,12 +72,13 @@ _ATTACHED_UNIT: Final = re.compile(
     r"(?:cents?|[cmk]?m[²³23]?|kg|mg|g|lbs?|oz|ft|in|mi|mph|kph|hrs?|h|mins?|s|secs?|m[lL]|[lL]|[ap]\.?m|[AP]M|USD|EUR|GBP)(?![^\W_])"
 )
 _GLUED: Final = re.compile(
-    r"[^\W_]|[.,]\s?\d|:\d|_\{?\w|\^(?!\{?\s*\\?circ)|!|\\(?:sqrt|pi|frac|times|cdot|pm)\b|[({\[]?\s?[a-zA-Z]\s?[)}\]]?\^"
+    r"[^\W_]|√|\+(?!\s*[\d(.$])|[.,]\s?\d|:\d|_\{?\w|\^(?!\{?\s*\\?circ)|!|\\(?:sqrt|pi|frac|times|cdot|pm)\b|[({\[]?\s?[a-zA-Z]\s?[)}\]]?\^"
 )
+_UNIT_POWER: Final = re.compile(r"\s?(?:[ckm]?m|ft|in|yd|mi)\s?(?:\^\s?\{?[23]\}?|[²³])(?![^\W_])")
 _CJK: Final = re.compile(r"[\u0590-\u06ff\u0900-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 _OPERATOR: Final = re.compile(
-    r"\s*(?:[-+]\s*[\d(.$\\a-z]|[*/×·∙^]\s*[\d(.$\\]|[=≈<>≤≥]|\\(?:times|cdot|div|pm|approx|leq?|geq?|neq?|frac|sqrt)\b|x\s*\d)"
+    r"\s*(?:[-+]\s*[\d(.$\\a-z]|(?!\^\s*\{?\s*\\?circ)[*/×·∙^]\s*[\d(.$\\]|[=≈<>≤≥]|\\(?:times|cdot|div|pm|approx|leq?|geq?|neq?|frac|sqrt)\b|x\s*\d)"
 )
 _EQUALS: Final = re.compile(r"=|≈|\\approx\b")
 
@@ -92,15 +96,15 @@ _ADJACENT: Final = re.compile(
 )
 _PREPOSED_FROM: Final = re.compile(r"\bfrom\s+[\s*_$\\]*\Z", re.IGNORECASE)
 
-_NEGATED_BEFORE: Final = re.compile(
-    r"(?:\b(?:not|never|neither|nor|cannot)|n't|\brather\s+than|\binstead\s+of|\bother\s+than|\bunlike|\bexcept(?:\s+for)?|\b(?:anything|all)\s+but)"
+NEGATED_BEFORE: Final = re.compile(
+    r"(?:\b(?:not|never|neither|nor|cannot|no\s+longer|far\s+from)|n['’]t|\brather\s+than|\binstead\s+of|\bother\s+than|\bunlike|\bexcept(?:\s+for)?|\b(?:anything|all)\s+but)"
     r"(?:\s+(?:to|be|been|equal|equals?|exactly|simply|the|answer|that|is|actually|a|an|just|have|number|value|correct|right|necessarily|=))*"
     r"[\s*_`\"'$({\[:\\]*\Z",
     re.IGNORECASE,
 )
 _NEGATED_START: Final = re.compile(
-    r"[\s*_`\"'$({\[:\\]*(?:(?:definitely|certainly|clearly|surely|of\s+course|most|simply|actually|probably|just|text|mathrm|textbf)[\s{*_]+)*"
-    r"(?:not|never|neither|nor|n't|anything\s+but|isn't|wasn't|cannot|can't)\b(?!\s+only\b)",
+    r"[\s*_`\"'$({\[:\\]*+(?:(?:definitely|certainly|clearly|surely|of\s+course|most|simply|actually|probably|just|text|mathrm|textbf)[\s{*_]+)*"
+    r"(?:not|never|neither|nor|n't|no\s+longer|far\s+from|anything\s+but|isn't|wasn't|cannot|can't)\b(?!\s+only\b)",
     re.IGNORECASE,
 )
 _DENIED_AFTER: Final = re.compile(
@@ -115,7 +119,7 @@ _BUT: Final = re.compile(r"\d[^\s\d]?[,;]?\s*\bbut\s+(?:rather\s+|instead\s+|act
 def direct(text: str) -> Claim | None:
     """The number that stands at the start of a claim; None when no number does (the marker is none, or holds words)."""
     plain = _PLAIN.match(text)
-    if plain is not None and (plain[4] is None or not may_deny(plain[4])):
+    if plain is not None and (plain[4] is None or not (may_deny(plain[4]) or may_scale(plain[4]))):
         digits = plain[2].replace(",", "").replace("$", "")
         if plain[3] is None:
             value: Number = int(digits)
@@ -145,6 +149,7 @@ def _direct(text: str, pos: int) -> Claim | None:
     end = match.end()
     if value is None:
         return TOO_LONG if match["integer"] or match["bare"] else SEVERAL
+    value, end = scaled(text, value, end)
     found = Claim(Status.SCORED, value, match.start(), end)
     if _CLOSED.match(text, end):
         return found
@@ -159,8 +164,11 @@ def _direct(text: str, pos: int) -> Claim | None:
     if _DENIED_AFTER.match(text, end):
         return DENIED
     following = next_number(text, end, end + 80)
-    if following is not None and _joined(text, match, following):
-        return SEVERAL
+    while following is not None and _joined(text, end, match.start(), following):
+        if value_of(following) != value:
+            return SEVERAL
+        end = following.end()  # "1/2, or 0.5" is one answer
+        following = next_number(text, end, end + 80)
     return found
 
 
@@ -188,12 +196,12 @@ def is_glued(text: str, end: int) -> bool:
     """True when what follows the digits makes another thing of them: ``5abc``, ``7,2``, ``10²``, ``12:30``."""
     if end >= len(text) or _GLUED.match(text, end) is None:
         return False
-    return _ATTACHED_UNIT.match(text, end) is None and _CJK.match(text, end) is None
+    return all(allowed.match(text, end) is None for allowed in (_ATTACHED_UNIT, _UNIT_POWER, _CJK))
 
 
-def _joined(text: str, left: re.Match[str], right: re.Match[str]) -> bool:
+def _joined(text: str, left_end: int, left_start: int, right: re.Match[str]) -> bool:
     """True when two numbers are members of one list, range or compound quantity."""
-    gap = text[left.end() : right.start()]
+    gap = text[left_end : right.start()]
     if len(gap) > _LONG_GAP:
         return False
     if gap == ":" or (not gap.strip() and right["sign"] is not None):
@@ -202,13 +210,14 @@ def _joined(text: str, left: re.Match[str], right: re.Match[str]) -> bool:
         return True
     if _LIST_GAP.match(gap) is None:
         return False
-    return not (re.search(r"\bto\b", gap) and _PREPOSED_FROM.search(text, 0, left.start()))
+    return not (re.search(r"\bto\b", gap) and _PREPOSED_FROM.search(text, 0, left_start))
 
 
 # The common statement: "... she makes $18 every day", "... = 18 dollars". What stands before the number must be an
 # equals sign or a word that joins it to nothing.
-_AFTER_PLAIN: Final = re.compile(r"(?:[ ][a-zA-Z']+)*[ .!*]*\Z")
-_PLAIN_NUMBER: Final = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.\d{1,15})?\Z")
+_PLAIN_ENDING: Final = re.compile(
+    r"(\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.(\d{1,15}))?(?:[ ][a-zA-Z']+)*[ .!*]*\Z", re.ASCII
+)
 _JOINING: Final = frozenset(
     [
         *(
@@ -268,20 +277,19 @@ def plain_statement(text: str, last_digit: int) -> Claim | None:
     """The number of a statement of the common kind, or None: then :func:`sentence` looks closer."""
     end = last_digit + 1
     start = len(text[:end].rstrip("0123456789,."))
-    number = text[start:end]
-    if _PLAIN_NUMBER.match(number) is None or _AFTER_PLAIN.match(text, end) is None or "(" in text or "?" in text:
+    number = _PLAIN_ENDING.match(text, start)
+    if number is None or "(" in text or "?" in text:
         return None
-    before = text[:start]
-    if before.endswith("$"):
+    if text[start - 1 : start] == "$":
         start -= 1
-        before = before[:-1]
-    word = before[-20:].rsplit(None, 1)[-1] if before.strip() else ""
-    if before[-1:] not in ("", " ") or not (word == "=" or (word.isalpha() and word.lower() not in _JOINING)):
+    before = text[max(0, start - 20) : start]
+    words = before.rsplit(None, 1)
+    if not words or before[-1] != " ":
         return None
-    if may_deny(text):
+    word = words[-1]
+    if may_scale(text) or not (word == "=" or (word.isalpha() and word.lower() not in _JOINING)) or may_deny(text):
         return None
-    whole, _, fraction = number.partition(".")
-    return Claim(Status.SCORED, decimal(whole, fraction), start, end)
+    return Claim(Status.SCORED, decimal(number[1], number[2] or ""), start, end)
 
 
 def sentence(text: str) -> Claim:
@@ -305,12 +313,15 @@ def sentence(text: str) -> Claim:
             if text[previous.end() : match.start()].strip(" $*") != "=":
                 if _is_operand(text, previous, match):
                     return _head_of_equation(text, numbers, i)
-                if _joined(text, previous, match):
+                if _joined(text, previous.end(), previous.start(), match):
                     return DENIED if denied else SEVERAL
         if _ALTERNATIVE.search(text, max(0, match.start() - 16), match.start()):
             return SEVERAL
         value = value_of(match)
-        return SEVERAL if value is None else Claim(Status.SCORED, value, match.start(), match.end())
+        if value is None or text[max(0, match.start() - 2) : match.start()].endswith(_FORMULA_LEADS):
+            return SEVERAL
+        value, end = scaled(text, value, match.end())
+        return Claim(Status.SCORED, value, match.start(), end)
     return DENIED
 
 
@@ -318,8 +329,15 @@ _LONG_GAP: Final = 80
 """Numbers further apart than this (characters) are no list."""
 
 
+_FORMULA_LEADS: Final = ("√", "^", "^{", "_{")
+"""What stands before a number that is a part of a formula, and not the statement's value: ``2^{10}``."""
+_UNIT_RAISED: Final = re.compile(
+    r"(?<![^\W\d_])(?:[ckm]?m|ft|in|yd|mi|units?|meters?|feet|inches|\\text\{[^{}]*\}|\\mathrm\{[^{}]*\})\s?\^\s?\{?\Z"
+)
+
+
 def _is_denied(text: str, match: re.Match[str]) -> bool:
-    if _NEGATED_BEFORE.search(text, max(0, match.start() - 60), match.start()):
+    if NEGATED_BEFORE.search(text, max(0, match.start() - 60), match.start()):
         return _BUT.search(text, max(0, match.start() - 20), match.start()) is None
     return _DENIED_AFTER.match(text, match.end()) is not None
 
@@ -336,6 +354,8 @@ def _is_no_number(text: str, match: re.Match[str]) -> bool:
         return True
     if is_glued(text, end) and not text.startswith((",", ".", ":"), end):
         return True
+    if start and text[start - 1] in "^{" and _UNIT_RAISED.search(text, max(0, start - 40), start):
+        return True  # cm^2
     return start == 0 and text[end : end + 2] in (". ", ") ") and bool(text[end + 2 :].strip(" *"))  # a list bullet
 
 

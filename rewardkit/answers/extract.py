@@ -2,6 +2,7 @@ r"""From a response to exactly one asserted answer, or the reason why there is n
 
 The last marker is the claim: ``#### 72``, ``\boxed{72}``, ``<answer>72</answer>``, ``The answer is 72``. Two markers
 that disagree with nothing between them, or three distinct values, are AMBIGUOUS: an enumeration isn't an answer.
+What is denied before it or taken back after it claims nothing; "Wait, no, it's 18" claims 18.
 Reasoning up to the last ``</think>`` is not looked at. Text is searched with C-speed finds and read only near
 markers, so the work is linear in the text for any text; no text raises. What a claim is worth against a gold is the
 business of ``compare``.
@@ -13,11 +14,12 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rewardkit.answers.claim import NOTHING, Claim, direct, may_deny, sentence
+from rewardkit.answers.claim import DENIED, NOTHING, Claim, direct, sentence
 from rewardkit.answers.fallback import last_statement
 from rewardkit.answers.limits import MAX_CHARS
 from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
 from rewardkit.answers.number import Number, fold
+from rewardkit.answers.retraction import AFTERWORD, LEAST_WORDS, correction, is_denied, is_taken_back
 from rewardkit.batch import Status
 
 Mode = Literal["strict", "flexible"]
@@ -72,7 +74,7 @@ def extract(response: str, *, mode: Mode = "flexible", prompt: str | None = None
     except TooManyMarkers:
         return Status.LIMIT
     if marks:
-        read = _claims(response, marks, stop)
+        read = _claims(response, marks, start, stop)
         if read:
             return _last_claim(response, read, stop)
     if mode == "strict":
@@ -84,13 +86,23 @@ def extract(response: str, *, mode: Mode = "flexible", prompt: str | None = None
     return Answer(response[first:end], (first, end), "last-number", found.value)
 
 
-def _claims(text: str, marks: list[Mark], stop: int) -> list[_Read]:
+def _claims(text: str, marks: list[Mark], start: int, stop: int) -> list[_Read]:
     read: list[_Read] = []
     for i, mark in enumerate(marks):
         if mark.kind in _OUTER and i + 1 < len(marks) and marks[i + 1].begin < mark.end:
             continue  # "The answer is \\boxed{18}": the inner marker says it
         found = _read(text, mark, stop)
+        if (
+            found is _WORDS
+            and mark.kind == "####"
+            and i + 1 < len(marks)
+            and marks[i + 1].begin < mark.end
+            and _read(text, marks[i + 1], stop) is not None
+        ):
+            continue  # "#### The answer is 18": the label says it
         if found is not None:
+            if mark.kind in ("label", "boxed") and is_denied(text, mark.kind, mark.begin, start):
+                found = DENIED
             read.append((mark, found))
     return read
 
@@ -119,17 +131,10 @@ _NO_TEXT: Final = re.compile(
     r"(?:[\W_]|\b(?:and|or|the|a|an|my|final|correct|so|thus|hence|therefore|maybe|perhaps|then|also|text|quad|qquad|answer|is)\b)*+\Z",
     re.IGNORECASE,
 )
-_TAKEN_BACK: Final = re.compile(
-    r"\b(?:that|this|it|which)(?:'s|’s|\s+is|\s+was)\s+(?:wrong|incorrect|false|not\s+(?:right|correct|true|the\s+(?:right\s+|correct\s+|final\s+)?answer))\b"
-    r"|\b(?:that|this|it)\s+(?:isn't|isn’t|wasn't|can't\s+be|cannot\s+be)\s+(?:right|correct|true|the\s+(?:right\s+|correct\s+|final\s+)?answer)\b",
-    re.IGNORECASE,
-)
 _HEDGED: Final = re.compile(
     r"(?:\b(?:could|might|may)\s+(?:also\s+|possibly\s+|well\s+)?be|\bor\s+(?:maybe|perhaps|possibly|even))\s+[^\w\n]{0,6}\d",
     re.IGNORECASE,
 )
-_AFTERWORD: Final = 200
-_LEAST_WORDS: Final = 8  # characters; "or even 9" is the shortest text that takes a claim back
 
 
 def _last_claim(text: str, read: list[_Read], stop: int) -> Answer | Status:
@@ -147,13 +152,19 @@ def _last_claim(text: str, read: list[_Read], stop: int) -> Answer | Status:
         disagree = len(values) == 2 and _value(text, before) != _value(text, claimed[-1])
         if disagree and _NO_TEXT.match(text, before[0].end, max(before[0].end, mark.begin)):
             return Status.AMBIGUOUS
-    if mark.end < stop or mark.kind == "label":
-        afterword = text[mark.start + found.end : min(stop, mark.end + _AFTERWORD)]
-        if len(afterword) < _LEAST_WORDS:
-            pass
-        elif may_deny(afterword) and _TAKEN_BACK.search(afterword):
+    said = mark.start + found.end
+    if stop - said >= LEAST_WORDS:
+        limit = min(stop, mark.end + AFTERWORD)
+        if (place := correction(text, said, limit)) is not None:
+            corrected = direct(fold(text[place : min(stop, place + AFTERWORD)].partition("\n")[0]))
+            if corrected is None or corrected.status is not Status.SCORED:
+                return Status.NO_ANSWER if corrected is None else corrected.status
+            start, end = place + corrected.start, place + corrected.end
+            return Answer(text[start:end], (start, end), mark.kind, corrected.value)
+        afterword = text[said:limit]
+        if is_taken_back(text, said, limit):
             return Status.NO_ANSWER
-        elif (" be " in afterword or " or " in afterword) and _HEDGED.search(afterword):
+        if (" be " in afterword or " or " in afterword) and _HEDGED.search(afterword):
             return Status.AMBIGUOUS
     if found is _WORDS:
         return Answer(text[mark.start : mark.end].strip(), _trimmed(text, mark), mark.kind)

@@ -15,12 +15,12 @@ from rewardkit.answers.limits import FALLBACK_WINDOW
 from rewardkit.answers.number import fold
 from rewardkit.batch import Status
 
-_DIGIT: Final = re.compile(r"\d|[¼½¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]")
+_DIGIT: Final = re.compile(r"[\d¼½¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]")
 _ASKS: Final = re.compile(
     r"\b(?:how\s+(?:many|much|long|far|old|fast|tall|often|big|large)|what|which|who|whose|when|where|find|calculate|determine)\b[^?]*\?",
     re.IGNORECASE,
 )
-_END: Final = re.compile(r"[.!?](?=[\s*_\"')]|\Z)|[\n。？！]")
+_END: Final = re.compile(r"[.!?\n。？！](?:(?<=[\n。？！])|(?=[\s*_\"')]|\Z))")
 _STRIP: Final = re.compile(r"[\d.,$%*_\s!]+")
 _BULLET: Final = re.compile(r"[.)][ \t]+\S")
 _MAX_QUESTIONS: Final = 8
@@ -60,8 +60,11 @@ def last_statement(text: str, start: int, stop: int, prompt: str | None = None) 
 
 
 def _last_digit(text: str, start: int, stop: int) -> int:
-    """Ten C-speed searches from the end; digits of other scripts are looked for after what those find."""
-    last = max([text.rfind(d, max(start, stop - _NEAR), stop) for d in "0123456789"])
+    """Searches at C speed from the end; digits of other scripts are looked for after what those find."""
+    low = max(start, stop - _NEAR)
+    last = low + len(text[low:stop].rstrip(_NO_DIGIT)) - 1
+    if last < low or text[last] not in "0123456789":
+        last = max([text.rfind(d, low, stop) for d in "0123456789"])
     if last < 0:
         last = max([text.rfind(d, start, stop) for d in "0123456789"])
     if text.isascii() or _DIGIT.search(text, max(last + 1, start), stop) is None:
@@ -75,6 +78,7 @@ def _last_digit(text: str, start: int, stop: int) -> int:
 
 
 _NEAR: Final = 200
+_NO_DIGIT: Final = "".join(c for c in map(chr, range(128)) if not c.isdigit())
 
 
 def _sentence_start(text: str, low: int, at: int) -> int:
@@ -85,13 +89,23 @@ def _sentence_start(text: str, low: int, at: int) -> int:
     return start + 1 if start >= 0 else low
 
 
+_CLOSING: Final = " \n\t.!?*_"
+_NO_WORDS: Final = "".join(c for c in map(chr, range(128)) if c.isdigit() or c in ".,$%*_! \x7f" or c < " ")
+"""What ``_STRIP`` takes out of ASCII text, control characters included, which are folded to blanks."""
+
+
 def _has_twin(text: str, start: int, left: int, statement: str) -> bool:
     """True when the statement before says the same words with another number."""
     if "=" in statement:
         return False
     low = max(start, left - len(statement) - 32)
+    near = text[low:left]
+    if near.isascii() and statement.isascii():
+        ours, theirs = statement.rstrip(_NO_WORDS)[-4:], near.rstrip(_CLOSING).rstrip(_NO_WORDS)[-4:]
+        if ours and (ours[-1] != theirs[-1:] or (ours != theirs and ours.isalpha() and theirs.isalpha())):
+            return False  # the last letters differ: the common case, and so the cheapest
     end = left
-    while end > low and text[end - 1] in " \n\t.!?*_":
+    while end > low and text[end - 1] in _CLOSING:
         end -= 1
     cut = max(
         text.rfind("\n", low, end), text.rfind(". ", low, end), text.rfind("? ", low, end), text.rfind("! ", low, end)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from rewardkit.answers.claim import sentence
+from rewardkit.answers.claim import NEGATED_BEFORE, sentence
 from rewardkit.answers.extract import Answer, Mode
 from rewardkit.answers.latex.atoms import FUNCTIONS
 from rewardkit.answers.latex.form import text_key
 from rewardkit.answers.limits import MAX_CHARS, MAX_FORMULA
 from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
 from rewardkit.answers.number import fold
+from rewardkit.answers.retraction import AFTERWORD, correction, is_denied, is_taken_back
 from rewardkit.batch import Status
 
 _JOIN: Final = re.compile(
@@ -33,6 +34,9 @@ _PLAIN_WORD: Final = re.compile(
     r"|(?<![^\W_])([Ii]s|[Ii]t|[Ss]o|of|[Tt]o|[Ww]e|[Aa]s|be|[Ii]f|by|[Aa]n|on|[Nn]o|do|[Hh]e)(?![^\W_])"
 )
 _BOUNDARY: Final = re.compile(r"[.!?](?=\s|\Z)|\n\s*\n")
+_NAMES: Final = re.compile(rf"\\[a-zA-Z]+|\b(?:and|or|{'|'.join(n for n in FUNCTIONS if n.isalpha())})(?![a-zA-Z])")
+_LETTERS: Final = re.compile(r"[A-Za-z]{3}")
+_MARKS_OF_FORMULA: Final = re.compile(r"[a-zA-Z\\^√π]|\)/|/\(")
 _PERCENT: Final = re.compile(r"\s*(?:\\?%|(?:percent|percentage|pct)\b)", re.IGNORECASE)
 _REACH: Final = 3000
 _SHORT: Final = 200
@@ -61,12 +65,19 @@ def extract_math(response: str, *, mode: Mode = "flexible") -> Answer | Status:
         marks = find_marks(response, start, stop)
     except TooManyMarkers:
         return Status.LIMIT
-    boxes = _outermost([m for m in marks if m.kind == "boxed"])
+    claimed = [m for m in marks if not is_denied(response, m.kind, m.begin, start)]
+    boxes = _outermost([m for m in claimed if m.kind == "boxed"])
     if mode == "strict":
         return _boxed(response, boxes) if boxes else Status.NO_ANSWER
-    last = _last_mark(response, marks, boxes, stop)
+    last = _last_mark(response, claimed, boxes, stop)
     if last is None:
-        return _unmarked(response, start, stop)
+        return _unmarked(response, start, stop) if len(claimed) == len(marks) else Status.NO_ANSWER
+    if (place := correction(response, last.end, stop)) is not None:
+        end = response.find("\n", place, min(stop, place + AFTERWORD))
+        corrected = _stated(response, place, end if end >= 0 else min(stop, place + AFTERWORD), last.kind)
+        return corrected or Status.NO_ANSWER
+    if is_taken_back(response, last.end, stop):
+        return Status.NO_ANSWER
     if last.kind == "boxed":
         return _boxed(response, boxes)
     if last.kind == "label":
@@ -95,6 +106,8 @@ def _last_mark(text: str, marks: list[Mark], boxes: list[Mark], stop: int) -> Ma
             continue
         if mark.kind in ("label", "answer-tag") and any(m.begin < mark.end for m in marks[i + 1 :]):
             continue
+        if mark.kind == "label" and any(box.start <= mark.begin < box.end for box in boxes):
+            continue  # \\boxed{\\text{The answer is } 42}: the box says it
         if mark.kind == "label" and _stated(text, mark.start, mark.end, "label") is None:
             continue
         if (
@@ -152,25 +165,45 @@ def _stated(text: str, start: int, end: int, marker: str) -> Answer | None:
     if not body:
         return None
     plain = _MATH.sub(" ", body)
-    if not has_words(plain) and not re.search(r"[A-Za-z]{3}", plain.replace("and", "").replace("or", "")):
+    if not has_words(plain) and not _LETTERS.search(_NAMES.sub(" ", plain)):
         return _answer(text, start, end, marker)
     last: re.Match[str] | None = None
+    tail = start
     for match in _MATH.finditer(text, start, end):
-        if not has_words(next((g for g in match.group("a", "b", "c", "d") if g is not None), "")):
+        if has_words(next((g for g in match.group("a", "b", "c", "d") if g is not None), "")):
+            continue
+        if not NEGATED_BEFORE.search(text, max(start, match.start() - 60), match.start()):
             last = match
-    tail = last.end() if last is not None else start
+        elif last is not None:
+            tail = match.end()  # "$x = 2$ (not $x = 3$)"
+    tail = max(tail, last.end()) if last is not None else start
     rest = sentence(fold(text[tail:end]))
     if rest.status is Status.SCORED:
         percent = _PERCENT.match(text, tail + rest.end, end)
         return _answer(text, tail + rest.start, percent.end() if percent is not None else tail + rest.end, marker)
     if rest.status is Status.AMBIGUOUS:
-        return None
+        return None if last is not None else _plain_formula(text, start, end, marker)
     if last is not None:
         return _answer(text, last.start(), last.end(), marker)
+    if rest.denied:
+        return None
     words = body.split()
     if marker == "label" and len(words) <= 8:
         return _answer(text, start, end, marker)
     return None
+
+
+def _plain_formula(text: str, start: int, end: int, marker: str) -> Answer | None:
+    """The formula without delimiters that ends a sentence: ``Thus f(x) = x^2 + 1``. Lists and sums are none."""
+    first = start
+    for match in _PLAIN_WORD.finditer(text, start, end):
+        word = match[1] or match[2]
+        if word is not None and word not in FUNCTIONS and word.lower() not in ("infty", "infinity"):
+            first = match.end()
+    formula = text[first:end].strip(" \t\n*_:`.")
+    if len(formula) > _SHORT or "," in formula or ";" in formula or _MARKS_OF_FORMULA.search(formula) is None:
+        return None
+    return _answer(text, first, end, marker)
 
 
 def _unmarked(text: str, start: int, stop: int) -> Answer | Status:
@@ -185,8 +218,8 @@ def _unmarked(text: str, start: int, stop: int) -> Answer | Status:
     masked = _protect(text, low, stop)
     right = stop
     for left in reversed(edges[:-1]):
-        if masked[left - low] and left != low:
-            continue  # inside a formula
+        if left != low and masked[left - 1 - low]:
+            continue  # the full stop stands inside a formula
         if text[left:right].strip():
             question = text[left:right].rstrip().endswith("?")
             found = None if question else _stated(text, left, right, "last-value")

@@ -226,6 +226,19 @@ class _Failed(Exception):
 _PLAIN: Final = re.compile(r"[\s$]*(-?\d{1,15})[\s$.]*\Z")
 
 
+_OPTION: Final = re.compile(
+    r"[\s$]*\\(?:text|textbf|textrm|mathrm|mathbf|bf|mbox)\s*\{\s*\(?([A-J])(?:\)[.:]?|[.:])\s*\}"
+    r"(?:\\[ ,;:]|\\q?quad|[\s~,])*+(?=\S)([^$]+)\Z"
+)
+r"""An option with its text, as contests print it: ``\textbf{(B)}\ 42`` is the option B, and is 42."""
+_LETTER: Final = re.compile(r"[\s$]*(?:\\(?:text|textbf|mathrm|mathbf)\s*\{)?\s*\(?([A-J])\)?\s*\}?[\s$.]*\Z")
+
+
+def _option(text: str) -> re.Match[str] | None:
+    found = _OPTION.match(text)
+    return None if found is None or _OPTION.match(found[2]) is not None else found
+
+
 def _compare(gold: str, answer: str, rules: MathRules, known: dict[_Asked, bool | Result]) -> tuple[bool, str]:
     """The ladder on two texts."""
     if gold == answer:
@@ -235,6 +248,16 @@ def _compare(gold: str, answer: str, rules: MathRules, known: dict[_Asked, bool 
         return int(left[1]) == int(right[1]), "number"
     if len(answer) <= MAX_FORMULA and text_key(gold) == text_key(answer):
         return True, "text"
+
+    own, given = _option(gold), _option(answer)
+    if own is not None and given is not None:
+        return own[1] == given[1] and _compare(own[2], given[2], rules, known)[0], "text"
+    for option, other in ((own, answer), (given, gold)):
+        if option is not None and (letter := _LETTER.match(other)) is not None:
+            return letter[1] == option[1], "text"
+    if own is not None or given is not None:
+        texts = gold if own is None else own[2], answer if given is None else given[2]
+        return _compare(texts[0], texts[1], rules, known)
 
     def ask(question: Question, one: Tree, other: Tree) -> bool:
         key = (question, one, other)
@@ -306,6 +329,22 @@ def _gold_text(gold: str) -> str | None:
         found = extract_math(body)
         return found.text if isinstance(found, Answer) else body
     return body
+
+
+def formula_fault(gold: object) -> str | None:
+    """Why only the very same text could equal a gold, in words that follow it; None where it is a formula or words.
+
+    Needs no response and no worker. Of a list of golds one good entry is enough.
+    """
+    fault: str | None = "is missing or empty"
+    for text in gold_texts(gold):
+        try:
+            if _tree(text, True) is not None or has_words(text):
+                return None
+            fault = "is neither a formula that can be read nor words"
+        except OverLimit as limit:
+            fault = f"is over the limit on {limit}"
+    return fault
 
 
 def gold_texts(gold: object) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ _PUNCTUATION: Final = {
     " ": "\u200b\u200c\u200d\u2060\ufeff\u00ad\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200a\u3000\u2028\u2029",
     "\n": "。｡",
     ";": "，—",
-    ",": "、",
+    ",": "、٬",
     "?": "？",
     "!": "！",
     ":": "：∶",
@@ -37,7 +37,7 @@ _PUNCTUATION: Final = {
     "%": "％",
     "$": "＄",
     "/": "⁄∕／÷",
-    ".": "．",
+    ".": "．٫",
     "'": "’‘",
     '"': "“”",
     "(": "（",
@@ -71,10 +71,12 @@ def fold(text: str) -> str:
     One character in, one character out, so that spans in folded text are spans in the text itself. Superscripts stay
     as they are (``10²`` isn't 102). Zero-width characters become blanks, so that ``1\u200b8`` isn't 18.
     """
-    return text.translate(_CONTROL if text.isascii() else _fold_table())
+    if text.isascii():
+        return text if text.isprintable() else text.translate(_CONTROL)
+    return text.translate(_fold_table())
 
 
-_GROUP: Final = r"(?:,|\u202f|\\,|,\\!|\{,\}|\\!,|\\;|~)"
+_GROUP: Final = r"(?:,|'|\u202f|\\,|,\\!|\{,\}|\\!,|\\;|~)"
 _INTEGER: Final = rf"(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?!\d)|\d+)"
 _CURRENCY: Final = r"(?:\\?\$|US\$|USD|[€£¥₹₩₽¢]|Rs\.?|EUR|GBP|\\text\{\\?\$\})"
 

@@ -1,4 +1,4 @@
-"""`rewardkit data`: problems from a file, a hub or a generator, as the parquet that verl reads."""
+"""`rewardkit data`: problems from any source as the parquet that verl reads, and a check of such files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ app = typer.Typer(no_args_is_help=True, **PLAIN)
 
 @app.callback()
 def data() -> None:
-    """Write data sets as verl's parquet, every row checked on the way."""
+    """Write data sets as verl's parquet, every row checked on the way; check files against a formula."""
 
 
 @app.command()
@@ -42,3 +42,43 @@ def gsm8k(
         typer.echo(f"warning: {note}", err=True)
     for path, rows in written.files.items():
         typer.echo(f"{path}: {rows} rows")
+
+
+@app.command()
+def check(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="JSON lines or parquet: ground_truth, reward_model.ground_truth or gts; data_source, extra_info.",
+            show_default=False,
+        ),
+    ],
+    reward: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMULA|FILE.py[:NAME]|NAME",
+            help="What the rows will be graded by: a formula, a variable of a Python file, or a ready-made reward.",
+        ),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a fault: where, row, term, reason.")] = False,
+) -> None:
+    """Rows whose ground truth the formula can't grade, and rows that no route of it takes.
+
+    One line a fault on standard output, in the order of the rows; the number of rows on standard error. Exit code 1 if
+    there is any. The file is streamed: memory doesn't grow with it.
+    """
+    import json
+    from dataclasses import asdict
+
+    from rewardkit.data.check import Fault, check_file
+    from rewardkit.source import load_reward
+
+    def show(fault: Fault) -> None:
+        typer.echo(json.dumps(asdict(fault)) if as_json else str(fault))
+
+    checked = check_file(load_reward(reward).reward, data, show)
+    found = f"{checked.faulty:,} can't be scored" if checked.faulty else "all can be scored"
+    typer.echo(f"{checked.rows:,} rows, {found}", err=True)
+    if checked.faulty:
+        raise typer.Exit(1)

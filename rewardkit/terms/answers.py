@@ -52,8 +52,9 @@ def gsm8k(batch: Batch, *, mode: GSM8KMode = "flexible") -> Column:
     r"""1 where the response's final answer equals the ground truth as an exact number, else 0.
 
     The ground truth is a number, or a GSM8K solution that ends in ``#### N``. Numbers are compared exactly: ``70,000``,
-    ``$18``, ``18.00`` and ``1/2`` against ``0.5`` are equal; ``7,2`` is not 72. A response that asserts no answer is
-    NO_ANSWER and one that asserts several is AMBIGUOUS; neither is paid. How answers are found:
+    ``$18``, ``18.00`` and ``1/2`` against ``0.5`` are equal, ``5 million`` is 5,000,000; ``7,2`` is not 72. A response
+    that asserts no answer is NO_ANSWER and one that asserts several is AMBIGUOUS; neither is paid. What the response
+    takes back ("Wait, no, it's 18") or denies ("I don't think the answer is 72") is no answer. How answers are found:
     :mod:`rewardkit.answers`. Source: Cobbe et al. 2021, arXiv 2110.14168.
 
     Args:

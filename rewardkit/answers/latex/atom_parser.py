@@ -155,6 +155,9 @@ class AtomParser(Cursor):
         members: list[Tree] = []
         while self.peek().text not in (")", "]", "\\}"):
             members.append(self.clause())
+            if opening == "\\{" and len(members) == 1 and self.accept(":", "\\mid"):
+                self.bars = bars
+                return self.condition(members[0])
             if not self.separator():
                 break
         self.bars = bars
@@ -176,6 +179,16 @@ class AtomParser(Cursor):
         if (opening, closing) in (("(", ")"), ("[", "]")):
             return ("tuple", *members)
         raise Unreadable("a half-open list")
+
+    def condition(self, head: Tree) -> Tree:
+        r"""``\{x : 0 \le x < 1\}`` and ``\{x \in \mathbb{R} \mid x > 2\}`` are what they ask of x."""
+        condition = self.clause()
+        self.expect("\\}")
+        over_reals = head[0] == "rel" and head[1] == ("in",) and head[2][1] == ("sym", "RR")
+        name = head[2][0] if over_reals else head
+        if name[0] != "sym" or condition[0] != "rel" or name not in condition[2]:
+            raise Unreadable("a set by a condition")
+        return condition
 
     def environment(self, name: str) -> Tree:
         """A matrix, or its determinant between bars."""

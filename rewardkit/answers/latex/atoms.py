@@ -40,7 +40,7 @@ FRACTIONS: Final = frozenset(["\\frac", "\\dfrac", "\\tfrac", "\\cfrac"])
 OPERATORS: Final = frozenset(
     [
         "\\cdot", "\\times", "\\ast", "\\div", "\\pm", "\\mp", "\\cup", "\\cap", "\\setminus", "\\backslash", "\\bmod",
-        "\\mod", "\\%", "\\prime", "\\}", "\\degree",
+        "\\mod", "\\%", "\\prime", "\\}", "\\degree", "\\mid",
     ]
 )  # fmt: skip
 BIG: Final = frozenset(["\\sum", "\\prod", "\\int", "\\lim", "\\iint", "\\oint"])
@@ -105,4 +105,5 @@ def word(text: str) -> Tree:
         return CONSTANTS[body]
     if len(body) == 1 and body.isalpha():
         return ("sym", body)
-    return ("text", " ".join(body.casefold().split()))
+    words = " ".join(body.casefold().split())
+    return ("set",) if words in ("no solution", "no solutions", "empty set", "the empty set") else ("text", words)

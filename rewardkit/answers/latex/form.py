@@ -23,6 +23,15 @@ _VARIANT: Final = re.compile(r"\\[dtc]frac(?![a-zA-Z])")
 _WORDS: Final = re.compile(r"[^\W\d_]{2,}(?:[ '\-][^\W\d_]+)*\Z")
 
 
+_HALF_DAY: Final = re.compile(r"(?<=\d)\s*([AaPp])\.?\s?[Mm]\b\.?")
+_DAY: Final = re.compile(
+    r"\b((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?\s+\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE
+)
+_ELLIPSIS: Final = re.compile(
+    r"(?<![\d.])(\d{0,15}\.\d{0,12}?)(\d{1,12}?)\2{2,20}\s*(?:\.\.\.|…|\\(?:[lc]?dots|dotsc)(?![a-z]))"
+)
+
+
 def strip_delimiters(text: str) -> str:
     """The answer without surrounding math delimiters, emphasis, boxes and a final full stop."""
     while True:
@@ -56,9 +65,12 @@ def text_key(text: str) -> str:
     while (plain := _FONT.sub(r"\1", text)) != text:
         text = plain
     text = _VARIANT.sub(r"\\frac", text).replace("**", "")
+    if ":" in text:
+        text = _HALF_DAY.sub(lambda match: match[1].lower() + "m", text)
+    text = _DAY.sub(r"\1", text)
     text = text.strip(" .")
     if _WORDS.match(text):
-        return " ".join(text.casefold().split())
+        return " ".join(text.casefold().split()).replace("solutions", "solution")
     if len(text) == 3 and text[0] == "(" and text[2] == ")" and text[1].isalpha():  # the option (C)
         text = text[1]
     return "".join(_DIGITS_APART.sub("\u2423", text).split())
@@ -67,6 +79,11 @@ def text_key(text: str) -> str:
 _UNIT: Final = r"(?:[^\W\d_]{3,}|c?m|[mk]m|k?g|mg|ft|in|hr|h|s|lb|oz|mi|ml|mL|L|pm|am|units?)(?:\^\{?[23]\}?|[²³])?"
 _UNITS: Final = re.compile(rf"(?<=[\d)}}\]%])\s*(?:\\?[ ~,])*\s+(?:\\?%|{_UNIT})(?:\s*[/ ]\s*{_UNIT}){{0,4}}\s*\.?\Z")
 _ATTACHED: Final = re.compile(r"(?<=\d)(?:cm|mm|km|kg|mg|ft|lbs?|hrs?|mph|mL|ml)(?:\^\{?[23]\}?|[²³])?\Z")
+_ORDINAL: Final = re.compile(r"(?<=\d)\s*(?:\^\s*\{?\s*)?\\(?:text|mathrm)\{\s*(?:st|nd|rd|th)\s*\}\s*\}?\Z")
+_UNIT_FRACTION: Final = re.compile(
+    r"(?<=[\d)}])[\s~]*(?:\\[,;: ][\s~]*)*\\[dt]?frac\s*\{\s*\\(?:text|mathrm)\{[^{}]*\}\s*\}"
+    r"\s*\{\s*\\(?:text|mathrm)\{[^{}]*\}(?:\^\{?\d\}?)?\s*\}\s*\Z"
+)
 _PERCENT: Final = re.compile(
     r"\s*(?:\\?%|\b(?:percent|percentage|pct)\b\.?|\\text\{\s*(?:percent|pct|per cent)\.?\s*\})\Z", re.IGNORECASE
 )
@@ -75,6 +92,8 @@ _LEADS: Final = re.compile(r"(?:\\text\{\s*)?(?:the\s+)?(?:final\s+)?answer(?:\s
 
 def formula_text(text: str) -> str:
     """The part of an answer that is a formula: without units in plain words, with a percent word as its sign."""
+    if "." in text:
+        text = _ELLIPSIS.sub(r"\1\\overline{\2}", text)  # 0.333...
     text = (
         strip_delimiters(text).replace("**", "")
         if text.startswith("**") or text.endswith("**")
@@ -84,6 +103,7 @@ def formula_text(text: str) -> str:
     percent = _PERCENT.search(text)
     if percent is not None and percent.start() > 0:
         return strip_delimiters(text[: percent.start()]) + "\\%"
+    text = _ORDINAL.sub("", _UNIT_FRACTION.sub("", text))
     units = _UNITS.search(text)
     if units is not None and not _is_formula_word(units[0]):
         text = text[: units.start()]

@@ -57,8 +57,23 @@ def letter(text: str) -> Tree:
 _BASE: Final = re.compile(r"(?:[2-9]|1[0-6])\Z")
 
 
+_BASE_WORDS: Final = {
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+    "six": "6",
+    "seven": "7",
+    "eight": "8",
+    "nine": "9",
+    "ten": "10",
+    "sixteen": "16",
+}
+
+
 def subscripted(tree: Tree, subscript: str) -> Tree:
-    """``a_3`` is a name; ``1011_2`` a numeral in base 2."""
+    r"""``a_3`` is a name; ``1011_2`` and ``1011_{\text{two}}`` a numeral in base 2."""
+    subscript = _BASE_WORDS.get(subscript.strip(), subscript)
     if tree[0] == "num" and tree[2] == -1 and isinstance(tree[1], int) and _BASE.match(subscript):
         return ("based", str(tree[1]), int(subscript))
     if tree[0] in ("sym", "const", "app"):

@@ -37,6 +37,11 @@ def parse(text: str, *, grouped: bool = True) -> Tree:
     return degrees(tree, in_radians=False) if "\\degree" in {t.text for t in parser.tokens} else tree
 
 
+def _is_proper(tree: Tree) -> bool:
+    """True for a fraction between 0 and 1."""
+    return tree[0] == "num" and isinstance(tree[1], Fraction) and 0 < tree[1] < 1
+
+
 class _Parser(AtomParser):
     """The upper half: lists, relations, sums and products."""
 
@@ -106,7 +111,7 @@ class _Parser(AtomParser):
                 tree = product(tree, self.signed())
             elif self.accept("/", "\\div"):
                 tree = quotient(tree, self.signed())
-            elif self.accept(":") and tree[0] == "num":  # a ratio or a time of day
+            elif tree[0] == "num" and self.accept(":"):  # a ratio or a time of day
                 tree = ("tuple", ("sym", ":"), tree, self.power())
             elif self.accept("\\bmod", "\\mod") or (self.peek().text == "mod" and self.accept_name("mod")):
                 tree = ("fn", "mod", tree, self.signed())
@@ -141,9 +146,10 @@ class _Parser(AtomParser):
                     return mixed(left, Fraction(top, bottom))
             raise Unreadable("two numbers side by side")
         right = self.power()
-        is_fraction = token.text in FRACTIONS and right[0] == "num" and isinstance(right[1], Fraction)
-        if is_whole and is_fraction and 0 < right[1] < 1:
+        if is_whole and token.text in FRACTIONS and _is_proper(right):
             return mixed(left, right[1])
+        if is_whole and token.text in FRACTIONS and right[0] == "percent" and _is_proper(right[1]):
+            return ("percent", mixed(left, right[1][1]))
         return product(left, right)
 
     def unit(self) -> bool:

@@ -97,8 +97,11 @@ class Ladder:
         if left is None or right is None:
             kind, items = left or right or ("list", [])
             single = gold if left is None else answer
-            if len(items) == 1:
-                return self.same(items[0], single) if left is not None else self.same(single, items[0])
+            if len(items) == 1 or (kind == "list" and len(items) <= _MAX_WRITINGS and single[0] not in _COMPOUND):
+                # one value, written once or several times: "1/2, or 0.5"
+                verdict = all(self.same(i, single) if left is not None else self.same(single, i) for i in items)
+                self.rung = "list" if len(items) > 1 else self.rung
+                return verdict
             _, value = named(single)
             regions = as_region(gold, left[1] if left else None), as_region(answer, right[1] if right else None)
             if (
@@ -160,6 +163,10 @@ class Ladder:
             return shapes and all(
                 self.same(g, a) for rows in zip(gold[1:], answer[1:], strict=True) for g, a in zip(*rows, strict=True)
             )
+        if {gold[0], answer[0]} <= {"matrix", "pair", "tuple"} and "matrix" in (gold[0], answer[0]):
+            self.rung = "tuple"
+            points = _as_point(gold), _as_point(answer)
+            return len(points[0]) == len(points[1]) and all(map(self.same, *points))
         if gold[0] in _COMPOUND or answer[0] in _COMPOUND:
             return canonical(gold) == canonical(answer)
         return self._same_expression(gold, answer)
@@ -259,9 +266,19 @@ class Ladder:
         return False
 
 
+_MAX_WRITINGS = 4
+"""How often one value may be written in a list of its writings."""
 _MAX_MEMBERS = 64
 """Longer lists are compared in order: unordered comparison is quadratic."""
 _COMPOUND = ("pair", "tuple", "list", "set", "interval", "union", "intersect", "minus", "matrix", "rel", "text")
+
+
+def _as_point(tree: Tree) -> list[Tree]:
+    """The members of a point, or of a matrix with one row or column; of any other matrix none."""
+    if tree[0] != "matrix":
+        return list(tree[1:])
+    rows = tree[1:]
+    return list(rows[0]) if len(rows) == 1 else [row[0] for row in rows] if all(len(row) == 1 for row in rows) else []
 
 
 def _is_word(tree: Tree) -> bool:

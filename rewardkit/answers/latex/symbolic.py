@@ -127,6 +127,8 @@ def _equal(gold: Tree, answer: Tree, *, positive: bool) -> bool:
             return False
         if abs(value) > sp.Float(10) ** (-_DIGITS // 2):
             return False
+        if difference.has(sp.I) and sp.expand(difference, complex=True) == 0:
+            return True  # polar and Cartesian forms, for which simplify takes a second
     simplified = sp.simplify(sp.expand(difference) if difference.is_polynomial() else difference)
     if simplified == 0:
         return True

@@ -24,7 +24,8 @@ class Token(NamedTuple):
 
 _SPACING: Final = re.compile(
     r"(\\\\)|\\(?:[,;:!>]|quad(?![a-z])|qquad(?![a-z])|displaystyle|textstyle|left(?![a-z])|right(?![a-z])|[bB]igg?[lr]?(?![a-z])"
-    r"|limits(?![a-z])|nolimits|hfill|noindent|middle|enspace|thinspace|medspace|phantom\{[^{}]*\}|[hv]space\*?\{[^{}]*\})"
+    r"|(?:tiny|scriptsize|footnotesize|small|normalsize|large|Large|LARGE|huge|Huge|underline|bigl|bigr)(?![a-zA-Z])"
+    r"|(?:text)?color\{[^{}]*\}|limits(?![a-z])|nolimits|hfill|noindent|middle|enspace|thinspace|medspace|phantom\{[^{}]*\}|[hv]space\*?\{[^{}]*\})"
     r"|\\\$|\$|~|\\ |\\(?=\s|\Z)|&(?=[=<>])"
 )
 _DEGREE: Final = re.compile(r"\^\s*\{?\s*\\circ\s*\}?|\\degrees?\b|\\circ(?=\s*[,.;)}\]]|\s*\Z)|°|º")
@@ -113,8 +114,30 @@ def _token(kind: str, body: str, space: bool) -> Token:
     return Token(kind, body, space)
 
 
+_OVER: Final = re.compile(r"\{([^{}\\]*)\\over(?![a-zA-Z])([^{}\\]*)\}")
+_DOTTED: Final = re.compile(r"(\.\d*)\\dot\s*(?:\{(\d)\}|(\d))")
+_PERIOD: Final = re.compile(r"(?<![\d.])(0?\.\d*)\((\d{1,40})\)")
+_TO: Final = re.compile(r"(?<=\d)(?:\s*\\(?:text|mathrm)\{\s*to\s*\}\s*|\s+to\s+)(?=\d)")
+_SPELLINGS: Final = {
+    "\\lbrace": "\\{", "\\rbrace": "\\}", "\\colon": ":", "\\nicefrac": "\\frac", "\\sfrac": "\\frac",
+}  # fmt: skip
+
+
+def _respelled(text: str) -> str:
+    r"""One spelling for each thing: ``{1 \over 2}``, ``0.\dot{3}``, ``0.(3)``, ``3 \text{ to } 4``."""
+    if "\\" in text:
+        for spelling, usual in _SPELLINGS.items():
+            text = text.replace(spelling, usual)
+        text = _OVER.sub(r"\\frac{\1}{\2}", text)
+        text = _DOTTED.sub(r"\1\\overline{\2\3}", text)
+    if "to" in text:
+        text = _TO.sub(":", text)
+    return _PERIOD.sub(r"\1\\overline{\2}", text) if "(" in text and "." in text else text
+
+
 def fold_formula(text: str, *, degrees: str = " ") -> str:
     """Formula text in ASCII, without what has no meaning: sizes, spaces, currency; ``degrees`` for a degree sign."""
+    text = _respelled(text)
     if not text.isascii():
         text = fold(text.translate(_UNICODE)).replace("\u202f", " ")
     else:

@@ -42,7 +42,10 @@ PIECES = [
     "。", "<|im_end|>", "sin", "\\sin ", "\\log_2 ", "dollars", " A ", "(B)", " is ", "\x00", "\\left", "\\right",
     "\\,", "{,}", "\\overline",
     "!", "f(x)", "\\lim_{x \\to 0}", "\\in ", "\\mathbb{R}", "°", "^\\circ", "\\%", "percent", "wrong", "maybe ",
-    "between ", "答案",
+    "between ", "答案", "Wait, no, it's ", "Actually, it should be ", "I don't think ", " million", " thousand",
+    " x 10^3", "1'234", "√", "0.(3)", "0.333...", "\\over ", "\\dot{3}", "\\mid ", ":", " to ",
+    "no longer ", "+", "\\textbf{(B)}",
+    "\\overline{3}", "\\ldots", "th", "p.m.", "March 3rd", "\\color{red}", " " * 25,
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.answers import compare_math, grade_gsm8k, grade_math
+from rewardkit.answers import compare_math, grade_choice, grade_gsm8k, grade_math
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 
@@ -41,6 +41,14 @@ def test_gsm8k(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", _cases("answers_math.jsonl"))
 def test_math(case: dict[str, Any]) -> None:
     _check(case, grade_math(case["response"], case["gold"], mode=case.get("mode", "flexible")))
+
+
+_GRADERS: dict[str, Any] = {"gsm8k": grade_gsm8k, "math_equal": grade_math, "choice": grade_choice}
+
+
+@pytest.mark.parametrize("case", _cases("answers_variants.jsonl"))
+def test_ways_to_say_it(case: dict[str, Any]) -> None:
+    _check(case, _GRADERS[case["term"]](case["response"], case["gold"]))
 
 
 def _pairs() -> list[Any]:

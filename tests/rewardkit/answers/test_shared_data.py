@@ -43,6 +43,7 @@ APART = {
     "tunix-002": "three digits don't stand for a repeating decimal",
     "tunix-004": "malformed LaTeX is compared as text only",
     # rows whose suite asserts something that is wrong
+    "areal-058": "sqrt(2) in a gold's prose is the square root of two",
     "inspect_ai-102": "the number wanted is an operand in the middle of the response",
     "ms-swift-021": "the last <answer> is the claim, not the first",
     "reward-kit-003": "the suite's grader ignores letters on purpose",

@@ -1,0 +1,191 @@
+"""Before a run: the rows whose gold the formula's answer terms can't grade, and the rows that no route takes.
+
+Such rows cost rollouts and teach nothing: every response to them is unscored. A term is the judge of its own golds: it
+is run on an empty response, and what it calls BAD_GOLD is reported. Of a term that isn't built in only a missing gold
+is known. Streams, in memory that doesn't grow; no trainer may enter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rewardkit.answers.math_grade import formula_fault
+from rewardkit.batch import Batch, Status
+from rewardkit.column import run_term
+from rewardkit.declaration import Cost
+from rewardkit.errors import DataError
+from rewardkit.evaluate import route_choice
+from rewardkit.expression import Expression
+from rewardkit.scoring.fields import SPELLINGS, BadRowAt, column
+from rewardkit.scoring.groups import first_rows
+from rewardkit.scoring.reading import Chunk, Rows
+
+_NUMBER: Final = "a number, or a solution that ends in `#### N`"
+_EXPECTED: Final[Mapping[str, str]] = {
+    "gsm8k": _NUMBER,
+    "numeric": _NUMBER,
+    "choice": "an option's letter, such as C or (C) Paris",
+    "exact": "text, or a list of texts",
+    "math_equal": "a formula, a number or words, or a solution that marks one",
+}
+"""What the terms take as a gold, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A row that a part of the formula can't score, whatever the response."""
+
+    where: str
+    """``FILE:LINE``, or ``FILE:row N`` of parquet."""
+    row: int
+    """The line, or the row of parquet; both from 1."""
+    term: str
+    """The term that can't grade the row's gold, or ``route``."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.term}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How much was looked at, and how many rows have a fault."""
+
+    rows: int
+    faulty: int
+
+
+def check_file(
+    reward: Expression, data: Path, report: Callable[[Fault], object], *, limit: int | None = None
+) -> Checked:
+    """Report every row of a file whose gold can't be graded by the reward, or that no ``route`` of it takes.
+
+    Args:
+        reward: the formula.
+        data: JSON lines or parquet; :mod:`rewardkit.scoring.fields` says which columns are read.
+        report: takes the faults, in the order of the rows.
+        limit: the first so many rows only.
+
+    Raises:
+        DataError: a file or row that can't be read, no rows, or none of the first rows has a gold at all.
+        MissingDependencyError: parquet without pyarrow.
+    """
+    wanted = _fields(reward)
+    source = _Questions(data, wanted)
+    rows = faulty = 0
+    for chunk in first_rows(source.chunks(), limit):
+        columns = _columns(source, chunk, wanted)
+        if not rows and "ground_truth" in wanted and all(gold is None for gold in columns["ground_truth"]):
+            raise _no_golds(source, chunk)
+        faults = _faults(reward, columns, len(chunk.rows))
+        for i in sorted(faults):
+            for term, reason in faults[i]:
+                report(Fault(source.where(chunk.numbers[i]), chunk.numbers[i], term, reason))
+        rows += len(chunk.rows)
+        faulty += len(faults)
+    if not rows:
+        raise DataError(f"{data} has no rows")
+    return Checked(rows, faulty)
+
+
+class _Questions(Rows):
+    """Rows of a data set, which have no response yet."""
+
+    def _columns(self, schema: Any) -> list[str]:
+        paths = [path for field in self._fields for path in SPELLINGS[field]]
+        return [".".join(path) for path in paths if path[0] in schema.names]
+
+
+def _fields(reward: Expression) -> tuple[str, ...]:
+    """What of a row is looked at: its gold, and what routes go by."""
+    found: set[str] = set()
+    for node in reward.walk():
+        if node.op == "route":
+            found.add("data_source" if node.param("by") == "data_source" else "extra_info")
+        elif _reads_gold(node):
+            found.add("ground_truth")
+    return tuple(field for field in SPELLINGS if field in found)
+
+
+def _reads_gold(node: Expression) -> bool:
+    return node.term is not None and "ground_truth" in node.term.needs(node)
+
+
+def _columns(source: Rows, chunk: Chunk, fields: Sequence[str]) -> dict[str, list[Any]]:
+    try:
+        return {field: column(chunk.rows, field) for field in fields}
+    except BadRowAt as why:
+        raise source.error(chunk.numbers[why.index], why) from None
+
+
+def _no_golds(source: Rows, chunk: Chunk) -> DataError:
+    names = " or ".join(f"`{'.'.join(path)}`" for path in SPELLINGS["ground_truth"])
+    if source.is_parquet and not chunk.rows[0]:
+        has = "it has no such column"
+    else:
+        has = f"the first row's fields are {', '.join(f'`{name}`' for name in chunk.rows[0])}"
+    return DataError(
+        f"the formula grades against a gold, and none of the first {len(chunk.rows):,} rows of {source.path} has one: "
+        f"{has}",
+        hint=f"name it {names}",
+    )
+
+
+def _faults(reward: Expression, columns: Mapping[str, list[Any]], n: int) -> dict[int, dict[tuple[str, str], None]]:
+    """For each faulty row its terms and reasons, each once."""
+    faults: dict[int, dict[tuple[str, str], None]] = {}
+    for i, term, reason in _found(reward, columns, n):
+        faults.setdefault(i, {})[term, reason] = None
+    return faults
+
+
+def _found(reward: Expression, columns: Mapping[str, list[Any]], n: int) -> Iterator[tuple[int, str, str]]:
+    keys = Batch([""] * n, data_sources=columns.get("data_source"), extra_infos=columns.get("extra_info"))
+    nodes = list(reward.walk())
+    reached: dict[Expression, npt.NDArray[np.bool_]] = {node: np.zeros(n, dtype=bool) for node in nodes}
+    reached[reward][:] = True
+    for node in reversed(nodes):  # operands stand after what they are operands of
+        rows = reached[node]
+        if node.op == "route":
+            choice = route_choice(node, keys)
+            for k, branch in enumerate(node.args):
+                reached[branch] |= rows & (choice == k)
+            for i in np.flatnonzero(rows & (choice < 0)):
+                yield int(i), "route", _no_route(node, columns, int(i))
+        else:
+            for operand in node.args:
+                reached[operand] |= rows
+            if _reads_gold(node) and rows.any():
+                yield from _bad_golds(node, np.flatnonzero(rows).tolist(), columns["ground_truth"])
+
+
+def _no_route(node: Expression, columns: Mapping[str, list[Any]], i: int) -> str:
+    by = node.param("by")
+    value = columns["data_source"][i] if by == "data_source" else columns["extra_info"][i].get(by)
+    return f"no route for {by}={_short(value)}, and no `otherwise`; routes: {', '.join(map(repr, node.param('keys')))}"
+
+
+def _bad_golds(node: Expression, rows: list[int], golds: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
+    assert node.term is not None
+    name = node.term.name
+    if node.term.builtin and node.term.cost is not Cost.REMOTE:
+        expected = f"; expected {_EXPECTED[name]}" if name in _EXPECTED else ""
+        column = run_term(node, Batch([""] * len(rows), ground_truths=[golds[i] for i in rows]))
+        for k, i in enumerate(rows):
+            if column.statuses[k] == Status.BAD_GOLD:
+                yield i, name, f"{column.reasons[k]}{expected}"
+            elif name == "math_equal" and (why := formula_fault(golds[i])) is not None:
+                yield i, name, f"the ground truth {_short(golds[i])} {why}"
+    else:
+        yield from ((i, name, "no ground truth") for i in rows if golds[i] is None)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
