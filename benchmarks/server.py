@@ -2,8 +2,8 @@
 
     python benchmarks/server.py                     # 20 seconds, 16 rows a request
 
-Each connection sends one request after the other; half way the server gets SIGHUP and replaces its process. A request that
-fails, for whatever reason, is counted and shown.
+Each connection sends one request after the other; half way the server gets SIGHUP and replaces its process. A request
+that fails, for whatever reason, is counted and shown.
 """
 
 from __future__ import annotations
@@ -69,9 +69,8 @@ def main() -> None:
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, uvicorn on loopback")
     print(f"{CONNECTIONS} connections, {args.rows} rows a request, {args.seconds:g} s, {FORMULA}")
     rate = len(times) / args.seconds
-    print(
-        f"{rate:,.0f} requests/s, {rate * args.rows:,.0f} rows/s; p50 {cuts[49] * 1000:.0f} ms, p99 {cuts[98] * 1000:.0f} ms"
-    )
+    p50, p99 = cuts[49] * 1000, cuts[98] * 1000
+    print(f"{rate:,.0f} requests/s, {rate * args.rows:,.0f} rows/s; p50 {p50:.0f} ms, p99 {p99:.0f} ms")
     print(f"{told.count('restarted')} restart, {failures.total()} failed requests {dict(failures) or ''}")
 
 

@@ -123,7 +123,7 @@ _sharers = 1
 
 
 def share_cores(processes: int) -> None:
-    """Say how many processes like this one there are on the machine: pools made from now on divide its cores by them."""
+    """Say how many processes like this one the machine has: pools made from now on divide its cores by them."""
     global _sharers
     _sharers = max(1, processes)
 

@@ -35,8 +35,8 @@ from rewardkit.program import Program, compile
 from rewardkit.scores import Scores
 from rewardkit.source import load_reward, reward_from_config
 from rewardkit.workers import share_cores
-from trainer_glue.verl.rows import Row, batch_of, row_of, rows_of
 from trainer_glue.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
+from trainer_glue.verl.rows import Row, batch_of, row_of, rows_of
 
 try:
     from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase as _Base

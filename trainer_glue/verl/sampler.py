@@ -29,9 +29,9 @@ from rewardkit.expression import TokenReward
 from rewardkit.program import Leaves, Program, compile
 from rewardkit.scores import Scores
 from rewardkit.source import reward_from_config
+from trainer_glue.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 from trainer_glue.verl.manager import MS_KEY, STATUS_KEY
 from trainer_glue.verl.rows import ground_truth_of, prompt_of
-from trainer_glue.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 
 PREFIX = "reward"
 

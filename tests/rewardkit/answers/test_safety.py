@@ -85,6 +85,7 @@ def _hostile() -> dict[str, str]:
         "x1", "box", "1\u200b", "½", "١", "1?", "1?\n", "x 1. ", "1e", "1 or ", "$x", "\\(", "\\[ ",
         "\\begin{pmatrix}", "a. ", "A ",
         "is A or ", "not A ", "#### 9^{9}! ", "\\{", "\\pm", "|",
+        "\\textbf{(B)}",
     ]  # fmt: skip
     texts = {repr(unit): (unit * (n // len(unit) + 1))[:n] for unit in units}
     texts["digits after ####"] = "#### " + "9" * (n - 5)
