@@ -172,7 +172,7 @@ def test_no_signal_is_set_in_the_calling_process(pool: Pool) -> None:
 def test_processes_that_say_so_divide_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(16)))
     assert Pool().size == 16
-    monkeypatch.setattr("rewardkit.workers._sharers", 1)  # put back at the end
+    monkeypatch.setattr("rewardkit.workers._sharers", [1])  # put back at the end
     share_cores(8)
     assert Pool().size == 2
     share_cores(64)
