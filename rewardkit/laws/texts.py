@@ -110,6 +110,12 @@ def _rollouts(origin: Sample, max_size: int, tokens: bool) -> st.SearchStrategy[
     text = responses(origin.ground_truth)
     if origin.response:
         text = text | st.builds(lambda before, after: before + origin.response + after, text, text)
+    texts = st.lists(text, min_size=1, max_size=max_size)
+    if origin.ground_truth is not None and max_size > 1:
+        # Half of the groups end in a plain right answer: most laws are about right and wrong ones side by side.
+        right = st.sampled_from([form.format(_short(origin.ground_truth)) for form in MARKERS])
+        beside = st.builds(lambda rest, one: [*rest, one], st.lists(text, min_size=1, max_size=max_size - 1), right)
+        texts = texts | beside
     return st.builds(
         lambda texts, step: Batch(
             texts,
@@ -122,7 +128,7 @@ def _rollouts(origin: Sample, max_size: int, tokens: bool) -> st.SearchStrategy[
             tokens=[range((len(t) + 1) // 2) for t in texts] if tokens else None,
             step=step,
         ),
-        st.lists(text, min_size=1, max_size=max_size),
+        texts,
         st.integers(0, 2_000),
     )
 

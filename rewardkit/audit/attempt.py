@@ -1,0 +1,50 @@
+"""One text to try on a reward, and what is known of it before any reward is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Claim(StrEnum):
+    """What a text says, by the way it was made."""
+
+    RIGHT = "right"
+    """It gives the gold answer, once."""
+    WRONG = "wrong"
+    """It gives an answer that is not the gold, or denies the gold."""
+    SEVERAL = "several"
+    """It gives several answers, the gold among them."""
+    NONE = "none"
+    """It gives no answer."""
+
+    @property
+    def says(self) -> str:
+        """The claim in words, for a report."""
+        return {"right": "a right answer", "wrong": "a wrong answer", "several": "several answers at once"}.get(
+            self.value, "a text without an answer"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A text to try.
+
+    Attributes:
+        family: the family of attacks that it belongs to.
+        name: which of the family's texts it is, the same on every row.
+        claim: what it says.
+        text: the response.
+        truncated: whether it is handed over as cut off at the length limit.
+        fixed: words can't be taken out without changing what it says.
+        layout: for several answers at once, how they stand; the same layout comes with the gold in several places, for
+            a grader that takes the last of them is not fooled by a list, only by luck.
+    """
+
+    family: str
+    name: str
+    claim: Claim
+    text: str
+    truncated: bool = False
+    fixed: bool = False
+    layout: str = ""

@@ -1,0 +1,152 @@
+"""A formula that doesn't have the holes: candidates by rule, each audited by the same attacks before it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from rewardkit.audit.golds import Kind
+from rewardkit.errors import FormulaError
+from rewardkit.expression import Expression, Reward, Verdict
+from rewardkit.functions import clip, maximum, when
+from rewardkit.intervals import bounds
+from rewardkit.mutation.mutants import replaced
+from rewardkit.terms import choice, ends_with, exact, gsm8k, length, math_equal
+
+_REFERENCE: Final[Mapping[Kind, Callable[[], Verdict]]] = {
+    Kind.NUMBER: gsm8k, Kind.CHOICE: choice, Kind.FORMULA: math_equal, Kind.TEXT: exact,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A formula without the holes.
+
+    Attributes:
+        formula: its text.
+        left: the codes of findings that it still has; none of them high.
+        tried: texts that it was audited with.
+    """
+
+    formula: str
+    left: tuple[str, ...]
+    tried: int
+
+
+def reference(kind: Kind) -> Verdict:
+    """The verdict that reads this kind of gold."""
+    return _REFERENCE[kind]()
+
+
+def candidates(root: Expression | None, kind: Kind) -> Iterator[Reward]:
+    """Formulas that might do what this one was meant to, the most likely first."""
+    right = reference(kind)
+    seen: set[Expression] = set()
+    if isinstance(root, Reward):
+        for build in (_stricter, _gated, _gated_whole, _floored):
+            for candidate in _built(build, root, right):
+                if candidate not in seen and candidate != root:
+                    seen.add(candidate)
+                    yield candidate
+    yield right
+
+
+Builder = Callable[[Reward, Verdict, Verdict], Iterator[Reward]]
+
+
+def _built(build: Builder, root: Reward, right: Verdict) -> list[Reward]:
+    """What a builder makes of a formula; nothing where the algebra refuses it."""
+    own = next((n for n in root.walk() if isinstance(n, Verdict) and n.term is not None and _reads_gold(n)), right)
+    try:
+        return list(build(root, own, right))
+    except FormulaError:
+        return []
+
+
+def _reads_gold(node: Expression) -> bool:
+    return node.term is not None and "ground_truth" in node.term.needs(node)
+
+
+def _stricter(root: Reward, own: Verdict, right: Verdict) -> Iterator[Reward]:
+    """The same formula with a stricter verdict in the place of its own."""
+    if own != right and own in set(root.walk()):
+        changed = replaced(root, {own: right})
+        if isinstance(changed, Reward):
+            yield changed
+
+
+def _gated(root: Reward, own: Verdict, right: Verdict) -> Iterator[Reward]:
+    """A right answer is paid its weight and the rest, capped; a wrong one nothing."""
+    if root.op != "add":
+        return
+    weighted = [(a, w) for a in root.args if (w := _weight(a, own)) is not None]
+    if len(weighted) != 1:
+        return
+    addend, weight = weighted[0]
+    for verdict in dict.fromkeys((own, right)):
+        paid: Reward = Reward("number", (), (("value", weight),))
+        for other in root.args:
+            if other is not addend and isinstance(other, Reward):
+                paid = paid + capped(other, weight / 4)
+        yield when(verdict, paid, 0)
+        yield when(verdict, maximum(paid, weight / 10), 0)
+
+
+def _weight(node: Expression, verdict: Verdict) -> float | None:
+    while node.op == "named":
+        node = node.args[0]
+    if node == verdict:
+        return 1.0
+    if node.op == "mul" and len(node.args) == 2 and verdict in node.args:
+        plain = [a.param("value") for a in node.args if a.op == "number"]
+        return plain[0] if plain and plain[0] > 0 else None
+    return None
+
+
+def _gated_whole(root: Reward, own: Verdict, right: Verdict) -> Iterator[Reward]:
+    """The formula as it is, for right answers only; one that looks at no gold is a bonus on being right."""
+    if own in set(root.walk()):
+        for verdict in dict.fromkeys((own, right)):
+            changed = replaced(root, {own: verdict})
+            if isinstance(changed, Reward):
+                yield when(verdict, capped(changed, 1.0), 0)
+    else:
+        yield when(right, 1 + 0.2 * clip(capped(root, 1.0), 0, 1), 0)
+
+
+def _floored(root: Reward, own: Verdict, right: Verdict) -> Iterator[Reward]:
+    """Whatever is taken away from a right answer, something is left."""
+    for verdict in dict.fromkeys((own, right)):
+        changed = replaced(root, {own: verdict})
+        if isinstance(changed, Reward):
+            yield when(verdict, clip(capped(changed, 1.0), 0.1, None), 0)
+
+
+def capped(node: Reward, most: float) -> Reward:
+    """The same with an end to what grows without one: a `length` that is paid as it is gets a cap, all else a clip."""
+    bare = {
+        part: ends_with.node(dict(part.params) | {"min_words": 1})
+        for part in node.walk()
+        if part.term is ends_with and part.param("min_words") == 0
+    }
+    changed = replaced(node, bare)
+    assert isinstance(changed, Reward)
+    if bounds(changed).is_finite:
+        return changed
+    ends = {
+        part: length.node(dict(part.params) | {"cap": float(most)})
+        for part in _straight(changed)
+        if part.term is length and part.param("cap") is None
+    }
+    changed = replaced(changed, ends)
+    assert isinstance(changed, Reward)
+    return changed if bounds(changed).is_finite else clip(changed, -most / 2, most)
+
+
+def _straight(root: Expression) -> Iterator[Expression]:
+    """What a formula pays as it is: through sums, names and weights, not through a clip or a condition."""
+    yield root
+    if root.op in ("add", "mul", "named", "neg", "div"):
+        for operand in root.args:
+            yield from _straight(operand)

@@ -1,0 +1,114 @@
+"""Which part of a formula paid how much: a total as the sum of what its addends paid.
+
+Sums, signs and plain weights are taken apart, and of a `when` the branch that the row took. What is left is a part: a
+term, a clip, a product of two terms. The parts of a row add up to its total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rewardkit.batch import Floats, Mask
+from rewardkit.evaluate import Values
+from rewardkit.expression import Expression
+from rewardkit.finding import short
+
+
+def parts(root: Expression, values: Mapping[Expression, Values], n: int) -> dict[str, Floats]:
+    """By part, what each of n rows is paid for it.
+
+    Args:
+        root: a formula.
+        values: every node's values on the rows, from :meth:`Program.trace`.
+        n: the number of rows.
+    """
+    found: dict[str, Floats] = {}
+    for part, rows in _parts(root, 1.0, np.ones(n, dtype=np.bool_), values, ""):
+        value = values[part.node].value
+        paid = np.where(rows & ~np.isnan(value), value, 0.0) * part.weight
+        found[part.label] = found.get(part.label, np.zeros(n)) + paid
+    return found
+
+
+def shaping(root: Expression) -> frozenset[str]:
+    """The labels of the parts that no gold answer has a say in."""
+    parts = [p for p, _ in _parts(root, 1.0, np.zeros(0, dtype=np.bool_), None, "")]
+    reading = {p.label for p in parts if p.reads_gold}
+    return frozenset({p.label for p in parts} - reading)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    node: Expression
+    weight: float
+    label: str
+    reads_gold: bool
+
+
+def _parts(
+    node: Expression,
+    weight: float,
+    rows: Mask,
+    values: Mapping[Expression, Values] | None,
+    where: str,
+    reads: bool = False,
+) -> Iterator[tuple[_Part, Mask]]:
+    """A formula's parts, each with the rows on which it is paid.
+
+    Args:
+        node: where to begin.
+        weight: what stands before it.
+        rows: the rows on which it is paid.
+        values: every node's values; None where only the parts are asked for.
+        where: the condition under which a plain number is paid, as text.
+        reads: whether that condition reads the gold.
+    """
+    below = _below(node, weight)
+    if below is None:
+        if node.op == "number":
+            label = f"{weight * node.param('value'):g} {where}" if where else "constant"
+            yield _Part(node, weight, label, reads), rows
+        else:
+            yield _Part(node, weight, _label(node, weight), _reads_gold(node)), rows
+    elif node.op == "when":
+        condition = node.args[0]
+        held = None if values is None else values[condition].value
+        for (branch, of), taken, word in zip(below, (1.0, 0.0), ("where", "unless"), strict=True):
+            its = rows if held is None else rows & (held == taken)
+            yield from _parts(branch, of, its, values, f"{word} {short(condition, 40)}", _reads_gold(condition))
+    else:
+        for operand, of in below:
+            yield from _parts(operand, of, rows, values, where, reads)
+
+
+def _reads_gold(node: Expression) -> bool:
+    return any(n.term is not None and "ground_truth" in n.term.needs(n) for n in node.walk())
+
+
+def _below(node: Expression, weight: float) -> list[tuple[Expression, float]] | None:
+    """What a node's value is the sum of, each with its weight (of a `when`, the branches); None for a part."""
+    if node.op == "observe":
+        return []
+    if node.op in ("add", "total", "on", "spread"):
+        return [(a, weight) for a in node.args]
+    if node.op == "neg":
+        return [(node.args[0], -weight)]
+    if node.op == "div":
+        return [(node.args[0], weight / node.args[1].param("value"))]
+    if node.op == "when":
+        return [(branch, weight) for branch in node.args[1:]]
+    if node.op == "mul":
+        rest = [a for a in node.args if a.op != "number"]
+        if len(rest) == 1:
+            return [(rest[0], weight * float(np.prod([a.param("value") for a in node.args if a.op == "number"])))]
+    return None
+
+
+def _label(node: Expression, weight: float) -> str:
+    text = node.param("name") if node.op == "named" else short(node, 40)
+    if weight == 1.0:
+        return str(text)
+    return f"-{text}" if weight == -1.0 else f"{weight:g} * {text}"

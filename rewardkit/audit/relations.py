@@ -1,0 +1,218 @@
+"""What should not change a reward, and does: more words, an unseen tail, a cut, a loop in other words.
+
+These need no claim about one text, only two texts side by side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rewardkit.audit.attempt import Attempt, Claim
+from rewardkit.audit.evidence import evidence
+from rewardkit.audit.filler import filler
+from rewardkit.audit.finding import AuditFinding, Severity
+from rewardkit.audit.forms import WORK, Forms
+from rewardkit.audit.problems import Problem
+from rewardkit.audit.subject import Subject
+from rewardkit.audit.trials import Baseline, Trial, padded_right
+
+_TAIL = "\u200b\n\n"
+_EPSILON = 1e-6
+VERY_LONG = 12_000
+"""Words that are longer than any limit on responses: what is still paid, or still taken away, has no bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a relation looks at: one row, and what is known of it."""
+
+    subject: Subject
+    problem: Problem
+    base: Baseline
+    forms: Forms
+
+    def pay(self, *texts: str, truncated: bool = False) -> list[float]:
+        """What texts are paid on this row."""
+        return [float(x) for x in self.subject.pay([self.problem.sample(t, truncated) for t in texts]).total]
+
+    def found(
+        self, code: str, severity: Severity, family: str, message: str, text: str, *, truncated: bool = False,
+        claim: Claim = Claim.NONE, honest: str | None = None,
+    ) -> AuditFinding:  # fmt: skip
+        """A finding that a text shows, as it is."""
+        trial = Trial(0, Attempt(family, code, claim, text, truncated), math.nan)
+        shown = evidence(self.subject, self.problem, self.base, trial, None, honest=honest)
+        return AuditFinding(code, severity, family, message, shown, 1)
+
+
+Relation = Callable[[Scene], Iterator[AuditFinding]]
+
+
+_PADDING: Final = (40, 400, 4_000, VERY_LONG)
+
+
+def _padding(scene: Scene) -> Iterator[AuditFinding]:
+    """More words before the same answer."""
+    wrong = scene.forms.best(scene.problem.gold.wrong[0], "")
+    for claim, text in ((Claim.RIGHT, scene.base.right), (Claim.WRONG, wrong)):
+        padded = [f"{filler(n)}.\n{text}" for n in _PADDING]
+        before, *after = scene.pay(text, *padded)
+        if math.isnan(before) or any(map(math.isnan, after)):
+            continue
+        worth = max(abs(scene.base.worth), _EPSILON)
+        gain = max(after) - before
+        if gain <= 0.01 * worth:
+            continue
+        endless = after[3] > after[2] + 0.01 * worth
+        most = after.index(max(after))
+        severity = Severity.MEDIUM if endless or gain > 0.5 * worth else Severity.LOW
+        whose = "a right answer" if claim is Claim.RIGHT else "a wrong answer"
+        message = (
+            f"{_PADDING[most]:,} words that say nothing earn {whose} {gain:.3g} more; being right earns {worth:.3g}"
+        )
+        message += "; there is no end to it" if endless else ""
+        shown = padded[0] if endless else padded[most]
+        yield scene.found("padding-pays", severity, "padding", message, shown, claim=claim, honest=text)
+        return
+
+
+def _outweighed(scene: Scene) -> Iterator[AuditFinding]:
+    """A right answer that is long, against a plain wrong one."""
+    if not scene.forms.read:
+        return
+    wrong = scene.base.wrong_pay
+    for words in (400, 4000, VERY_LONG):
+        text = padded_right(scene.base, words)
+        (pay,) = scene.pay(text)
+        if not math.isnan(pay) and pay < min(wrong, scene.base.right_pay) - _EPSILON:
+            yield scene.found(
+                "length-outweighs", Severity.HIGH, "length",
+                f"a right answer of {words:,} words is paid {pay:.4g}, a wrong one of few {wrong:.4g}",
+                scene.forms.best(scene.problem.gold.wrong[0]), claim=Claim.WRONG, honest=text,
+            )  # fmt: skip
+            return
+
+
+def _tail(scene: Scene) -> Iterator[AuditFinding]:
+    """Blanks and a character of no width, at the end."""
+    for text in (
+        f"{scene.forms.best(scene.problem.gold.text, '').rstrip('.')}.",
+        scene.base.right,
+        "She has nine pens.",
+    ):
+        before, after = scene.pay(text, text + _TAIL)
+        if not math.isnan(before + after) and abs(after - before) > 0.05 * max(abs(scene.base.worth), _EPSILON):
+            message = f"blanks and a character of no width at the end change the pay from {before:.4g} to {after:.4g}"
+            yield scene.found("tail-matters", Severity.LOW, "look-alike", message, text + _TAIL, honest=text)
+            return
+
+
+def _cut_off(scene: Scene) -> Iterator[AuditFinding]:
+    """A response that stopped at the limit, and happens to end in a mark."""
+    text = "She sold some in Ma."
+    cut, plain = scene.pay(text, text[:-1], truncated=True)
+    if not math.isnan(cut + plain) and cut > plain + _EPSILON:
+        message = f"a response marked as cut off is paid {cut - plain:.4g} for the mark that it happens to end in"
+        yield scene.found("cut-off-paid", Severity.LOW, "truncation", message, text, truncated=True)
+
+
+_LOOPS: Final = {
+    "a sentence again and again": "we go on to the next part . " * 30,
+    "a word without blanks": "ha" * 600,
+    "a loop that counts": " ".join(f"step{i} ok" for i in range(120)),
+    "a loop that counts in words": " ".join(f"part {i} is done and" for i in range(48)),
+}
+
+
+def _repetition(scene: Scene) -> Iterator[AuditFinding]:
+    """If one loop is punished, so should others be; each is held against as many words that are no loop."""
+    plain = [filler(len(text.split())) for text in _LOOPS.values()]
+    pays = scene.pay(*plain, *_LOOPS.values())
+    lost = {name: pays[i] - pays[i + len(_LOOPS)] for i, name in enumerate(_LOOPS)}
+    punished, *_ = lost.values()
+    missed = [name for name, loss in lost.items() if loss < 0.1 * punished]
+    if punished > 0.01 and missed and not any(map(math.isnan, pays)):
+        message = f"a sentence said again and again loses {punished:.3g}, but nothing is lost by {' or '.join(missed)}"
+        text = _LOOPS[missed[0]]
+        yield scene.found(
+            "repetition-unseen", Severity.LOW, "repetition", message, text, honest=filler(len(text.split()))
+        )
+
+
+def _unread(scene: Scene) -> Iterator[AuditFinding]:
+    """The row's own solution, and an answer whose opening tag stands in the prompt."""
+    gold, solution = scene.problem.gold.text, scene.problem.solution
+    gained = scene.base.right_pay - scene.base.wrong_pay
+    if not scene.forms.read or gained <= _EPSILON:
+        return
+    usual = {}
+    if solution is not None and scene.problem.gold.stands_in(solution):
+        usual["the row's own solution"] = solution
+    if "<think>" in scene.forms.best.template:
+        usual["an answer whose opening <think> stands in the prompt"] = (
+            scene.forms.best(gold).removeprefix("<think>").lstrip()
+        )
+    pays = scene.pay(*usual.values())
+    for (name, text), pay in zip(usual.items(), pays, strict=True):
+        if not math.isnan(pay) and pay < scene.base.wrong_pay + gained / 2:
+            instead = f"in the form `{scene.forms.best.name}` a right answer is paid {scene.base.usual_pay:.4g}"
+            message = f"{name} is paid {pay:.4g}; {instead}"
+            severity = Severity.MEDIUM if name.startswith("the row") else Severity.LOW
+            yield scene.found("right-unpaid", severity, "format", message, text, claim=Claim.RIGHT)
+
+
+def _repeatable(scene: Scene) -> Iterator[AuditFinding]:
+    """The same text, three times."""
+    text = scene.base.right
+    pays = [scene.pay(text)[0] for _ in range(3)]
+    if max(pays) - min(pays) > _EPSILON:
+        message = f"one text was paid {', '.join(f'{p:.4g}' for p in pays)}"
+        yield scene.found("not-deterministic", Severity.MEDIUM, "determinism", message, text, claim=Claim.RIGHT)
+
+
+def _no_variance(scene: Scene) -> Iterator[AuditFinding]:
+    """Long texts without an answer that are all paid the same, above a short one."""
+    texts = [filler(words, start) for start, words in enumerate((60, 90, 150, 250, 400, 700))]
+    texts += [f"{t}." for t in texts] + ["7 3 9 1 " * 64]
+    short, *pays = scene.pay("so", *texts)
+    if math.isnan(short) or any(map(math.isnan, pays)):
+        return
+    top = max(pays)
+    same = [t for t, p in zip(texts, pays, strict=True) if top - p <= _EPSILON]
+    if top > short + _EPSILON and len(same) >= len(texts) // 2:
+        message = (
+            f"{len(same)} of {len(texts)} different texts without an answer are paid exactly {top:.4g}, the most that "
+            "any of them gets: a group of such rollouts has no variance, and teaches nothing"
+        )
+        yield scene.found("no-variance", Severity.LOW, "padding", message, same[0])
+
+
+def _gold_blind(scene: Scene) -> Iterator[AuditFinding]:
+    """No form tells right from wrong."""
+    if not scene.forms.read and abs(scene.base.worth) > _EPSILON:
+        wrong = scene.forms.best(scene.problem.gold.wrong[0], WORK)
+        forms = f"in all {len(scene.forms.tried)} forms that were tried"
+        message = f"a wrong answer is paid what a right one is, {forms}: nothing looks at the gold"
+        yield scene.found("gold-blind", Severity.MEDIUM, "format", message, wrong, claim=Claim.WRONG)
+
+
+RELATIONS: tuple[Relation, ...] = (
+    _gold_blind, _padding, _outweighed, _tail, _cut_off, _repetition, _unread, _repeatable, _no_variance,
+)  # fmt: skip
+
+
+def relations(
+    subject: Subject, problems: Sequence[Problem], known: Sequence[Baseline | None], forms: Forms
+) -> list[AuditFinding]:
+    """Every relation on a few rows; of one code, the first that shows it."""
+    found: dict[str, AuditFinding] = {}
+    rows = [(p, b) for p, b in zip(problems, known, strict=True) if b is not None]
+    for problem, base in rows[:2]:
+        scene = Scene(subject, problem, base, forms)
+        for relation in RELATIONS:
+            for finding in relation(scene):
+                found.setdefault(finding.code, finding)
+    return list(found.values())

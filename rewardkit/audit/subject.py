@@ -1,0 +1,135 @@
+"""What is audited: a formula, whose parts are seen, or a Python function, which only says a number.
+
+Both answer one question, what a list of samples is paid. A text on which the reward fails is paid NaN, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import numpy as np
+
+from rewardkit.audit.golds import gold_of
+from rewardkit.audit.parts import parts, shaping
+from rewardkit.batch import Batch, Floats, Sample, Status
+from rewardkit.expression import Expression
+from rewardkit.program import Program
+
+_PIECE: Final = re.compile(r"\w{1,6}|[^\w\s]|\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Pay:
+    """What samples are paid.
+
+    Attributes:
+        total: shape (n,); NaN where the reward failed or does not apply.
+        reasons: by row, why a reward failed on it.
+    """
+
+    total: Floats
+    reasons: Mapping[int, str] = field(default_factory=dict)
+
+
+class Subject(Protocol):
+    """Something that pays responses."""
+
+    @property
+    def name(self) -> str:
+        """What the user wrote."""
+
+    @property
+    def formula(self) -> Expression | None:
+        """The formula, or None where only a function is at hand."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it is known to come back from any text, so that no deadline has to be set from outside."""
+
+    @property
+    def shaping(self) -> frozenset[str]:
+        """The parts that no gold answer has a say in."""
+
+    def pay(self, samples: Sequence[Sample]) -> Pay:
+        """What each sample is paid, alone."""
+
+    def parts(self, samples: Sequence[Sample]) -> Mapping[str, Floats]:
+        """By part of the formula, what each sample is paid for it; they add up to the total. Without one, nothing."""
+
+
+class FormulaSubject:
+    """A compiled formula."""
+
+    def __init__(self, program: Program, name: str | None = None) -> None:
+        self.program = program
+        self.name = name or repr(program.reward)
+        self.formula: Expression | None = program.reward
+        self.shaping = shaping(program.reward)
+        self.trusted = all(n.term is None or n.term.builtin for n in program.reward.walk())
+
+    def pay(self, samples: Sequence[Sample]) -> Pay:
+        """What each sample is paid."""
+        if not samples:
+            return Pay(np.zeros(0))
+        batch, every = self._batch(samples)
+        scores = self.program(batch)
+        reasons: dict[int, str] = {}
+        for name, why in scores.reasons.items():
+            for row, text in why.items():
+                if row % every == 0 and scores.statuses[name][row] == scores.status[row] == Status.ERROR:
+                    reasons.setdefault(row // every, f"{name}: {text.strip().splitlines()[-1]}")
+        return Pay(scores.total[::every], reasons)
+
+    def parts(self, samples: Sequence[Sample]) -> Mapping[str, Floats]:
+        """What each sample is paid for each part."""
+        batch, every = self._batch(samples)
+        leaves = self.program.leaves(batch)
+        values = self.program.trace(leaves, step=batch.step, groups=batch.groups)
+        return {label: paid[::every] for label, paid in parts(self.program.reward, values, len(batch)).items()}
+
+    def _batch(self, samples: Sequence[Sample]) -> tuple[Batch, int]:
+        """The samples as a batch; where the formula compares rollouts, each with a right and a wrong one beside it."""
+        needs = self.program.needs
+        rows: list[Sample] = list(samples)
+        every = 1
+        if "group" in needs:
+            every = 3
+            rows = [row for s in samples for row in (s, *_companions(s))]
+        n = len(rows)
+        return (
+            Batch(
+                [s.response for s in rows],
+                ground_truths=[s.ground_truth for s in rows],
+                prompts=[s.prompt for s in rows],
+                data_sources=[s.data_source for s in rows],
+                extra_infos=[s.extra_info for s in rows],
+                truncated=[bool(s.truncated) for s in rows],
+                groups=[i // every for i in range(n)],
+                tokens=[tokens_of(s.response) for s in rows] if "tokens" in needs else None,
+            ),
+            every,
+        )
+
+
+def _companions(sample: Sample) -> list[Sample]:
+    gold = gold_of(sample.ground_truth)
+    answers = ("", "") if gold is None else (gold.text, gold.wrong[0])
+    return [
+        Sample(
+            f"#### {answer}",
+            ground_truth=sample.ground_truth,
+            prompt=sample.prompt,
+            data_source=sample.data_source,
+            extra_info=sample.extra_info,
+        )
+        for answer in answers
+    ]
+
+
+def tokens_of(text: str) -> list[int]:
+    """Made-up token ids: equal pieces of text have equal ids, and a word is one to three of them."""
+    return [zlib.crc32(piece.encode("utf-8", "surrogatepass")) & 0x1FFFF for piece in _PIECE.findall(text)]

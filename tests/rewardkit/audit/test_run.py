@@ -1,0 +1,134 @@
+"""Whole audits: the holes that are there are found, with small evidence, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from rewardkit import Batch, Sample, compile, parse, term
+from rewardkit.audit import CODES, AuditFinding, AuditReport, FormulaSubject, FunctionSubject, Severity, audit
+from rewardkit.audit.page import page
+from rewardkit.errors import DataError
+from tests.rewardkit.audit.rows import problems
+
+
+def audited(reward: Any, **options: Any) -> AuditReport:
+    return audit(FormulaSubject(compile(reward)), problems(), **{"budget": 0.0, **options})
+
+
+def high(report: AuditReport) -> list[AuditFinding]:
+    return [f for f in report.findings if f.severity is Severity.HIGH]
+
+
+LONG = "length(0.1) + ends_with('.?!') + 2 * gsm8k()"
+
+
+def test_words_that_outweigh_the_answer() -> None:
+    report = audited(LONG)
+    (finding,) = high(report)
+    assert finding.code == "outscores-right"
+    assert "padding" in (finding.family, *finding.also)
+    e = finding.evidence
+    assert e is not None and e.culprit == "length(0.1)"
+    assert e.pay > e.honest_pay
+    assert len(e.text.split()) < 20
+    assert math.isclose(sum(e.parts.values()), e.pay)
+    truth = next(p.ground_truth for p in problems() if p.gold.text == e.gold)
+    totals = compile(LONG)(Batch.of([Sample(e.text, truth), Sample(e.honest, truth)])).total
+    assert totals[0] > totals[1]
+    assert compile("gsm8k()")(Batch.of([Sample(e.text, truth), Sample(e.honest, truth)])).total.tolist() == [0.0, 1.0]
+
+
+def test_the_fix_is_a_formula_that_the_same_audit_finds_nothing_high_in() -> None:
+    report = audited(LONG)
+    assert report.fix is not None
+    assert parse(report.fix.formula) != parse(LONG)
+    assert "gsm8k()" in report.fix.formula and "ends_with" in report.fix.formula
+    assert not high(audited(report.fix.formula))
+
+
+@pytest.mark.parametrize(
+    "formula", ["gsm8k()", "when(gsm8k(), 1 + 0.2 * brevity(150), 0)", "gsm8k() - 0.2 * repetition(4)"]
+)
+def test_sound_rewards_have_no_high_finding(formula: str) -> None:
+    report = audited(formula)
+    assert high(report) == []
+    assert report.fix is None
+    assert report.tried > 400
+
+
+def test_the_board_has_right_answers_above_the_rest_in_a_sound_reward() -> None:
+    board = audited("gsm8k() + 0.1 * ends_with('.?!')").board
+    assert {x.strategy for x in board} >= {"right", "right, terse", "several answers", "nothing"}
+    assert max(x.pay for x in board if not x.right) < min(x.pay for x in board if x.right)
+    assert all(math.isclose(sum(x.parts.values()), x.pay, abs_tol=1e-9) for x in board)
+
+
+def test_the_controls_are_as_expected() -> None:
+    controls = audited("gsm8k()").controls
+    assert [c.as_expected for c in controls] == [True, True]
+    assert controls[1].found == ("no-signal/constant",)
+
+
+def test_a_reward_that_pays_nothing_teaches_nothing() -> None:
+    assert [f.code for f in high(audited(0))] == ["no-signal"]
+    assert [f.code for f in high(audited(1))] == ["no-signal"]
+
+
+def test_the_search_finds_what_no_family_has() -> None:
+    secret = "gsm8k() + 2 * matches('zq[0-9]k')"
+    assert not high(audited(secret))
+    report = audited(secret, budget=20.0)
+    assert [(f.code, f.family) for f in high(report)] == [("outscores-right", "search")]
+    assert report.searched > 0
+
+
+def test_group_relative_formulas_are_audited_beside_a_right_and_a_wrong_answer() -> None:
+    report = audited("gsm8k() + 0.2 * group_rank(length())")
+    assert report.forms.read
+    assert not high(report)
+
+
+def test_a_term_that_fails_is_found_and_one_that_always_fails_is_an_error() -> None:
+    @term(bounds=(0, 1))
+    def fragile(sample: Sample) -> float:
+        return 1.0 / max(1, len(sample.response)) if "\\boxed{}" not in sample.response else 1 / 0
+
+    fails = [f for f in audited(compile("gsm8k()").reward + 0.1 * fragile()).findings if f.code == "fails"]
+    assert len(fails) == 1 and "ZeroDivisionError" in fails[0].message
+
+    @term(bounds=(0, 1), batched=True)
+    def one_for_all(batch: Batch) -> Any:
+        return [1.0]
+
+    with pytest.raises(DataError, match="one_for_all"):
+        audited(one_for_all())
+
+
+def test_other_kinds_of_gold() -> None:
+    from rewardkit.audit import problem_of
+
+    def findings(formula: str, *golds: str) -> list[AuditFinding]:
+        rows = [problem_of({"prompt": "Which one?", "ground_truth": g}) for g in golds]
+        return high(audit(FormulaSubject(compile(formula)), [r for r in rows if r], budget=0))
+
+    assert findings("choice()", "C", "A") == []
+    assert findings("exact(normalize='words')", "Paris", "Rome") == []
+    assert findings("when(token_f1() > 0.1, 1, 0)", "Paris", "Rome")
+
+
+def test_the_report_is_data_and_a_page_that_only_shows_text() -> None:
+    def naive(completion: str, answer: str) -> float:
+        return float("<think>" in completion or completion.endswith(answer))
+
+    report = audit(FunctionSubject(naive, "<script>alert(1)</script>"), problems(), budget=0)
+    data = json.loads(json.dumps(report.as_dict()))
+    assert {f["code"] for f in data["findings"]} <= set(CODES)
+    assert data["by_part"] is False
+    html = page(report)
+    assert "<script" not in html and "<think>" not in html
+    assert "&lt;think&gt;" in html and "can't be seen" in html
+    assert "http" not in html.replace("http-equiv", "")

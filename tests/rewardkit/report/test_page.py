@@ -1,0 +1,178 @@
+"""The page: what a model wrote stays text, nothing is fetched, every picture has its place."""
+
+from __future__ import annotations
+
+import base64
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit.report import report_on
+from tests.rewardkit.report.dumps import by_term, hacked, verl_dump, verl_row
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+from rewardkit.report.page import page
+
+ATTACKS = [
+    "<script>window.pwned = 1</script>",
+    "</pre></article><script>window.pwned = 1</script>",
+    '"><img src=x onerror="window.pwned = 1">',
+    "<svg/onload=window.pwned=1>",
+    "<iframe srcdoc='<script>parent.pwned=1</script>'></iframe>",
+    "<!--<script>--></title></style><body onload=window.pwned=1>",
+    "{{ 7 * 7 }}{% for x in y %}",
+    "&lt;script&gt;window.pwned=1&lt;/script&gt;",
+]
+
+
+def hostile(folder: Path) -> Path:
+    """Markup wherever a model, a data set or a formula can put some."""
+    steps = {}
+    for step in (1, 2, 3):
+        rows = []
+        for p, attack in enumerate(ATTACKS):
+            for k in range(4):
+                text = f"{attack} \x00\x1b[31m \ud800 \u202e padding words so that many are alike {attack}"
+                row = verl_row(step, p, k, text, float(k), **by_term(attack, float(k * p)), **by_term("$x$", 1.0 * k))
+                rows.append({**row, "input": attack, "gts": attack})
+        for row in rows:
+            for attack in ATTACKS:
+                row.setdefault(attack, 0.5)
+                row.setdefault(f"{attack}/status", 2)
+        steps[step] = rows
+    return verl_dump(folder, steps)
+
+
+class Tags(HTMLParser):
+    """All that a browser would act on."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def parsed(html: str) -> Tags:
+    tags = Tags()
+    tags.feed(html)
+    tags.close()
+    return tags
+
+
+@pytest.fixture(scope="module")
+def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return page(report_on(hostile(tmp_path_factory.mktemp("dump"))))
+
+
+KNOWN = {
+    *(
+        "html",
+        "head",
+        "meta",
+        "link",
+        "title",
+        "style",
+        "body",
+        "h1",
+        "h2",
+        "p",
+        "b",
+        "small",
+        "code",
+        "ul",
+        "li",
+        "div",
+    ),
+    *("table", "tr", "th", "td", "img", "article", "pre", "details", "summary"),
+}
+
+
+def test_no_tag_or_attribute_comes_from_a_text(hostile_page: str) -> None:
+    found = parsed(hostile_page)
+    assert {tag for tag, _ in found.tags} <= KNOWN
+    names = {name for _, attributes in found.tags for name in attributes}
+    assert names <= {
+        "lang",
+        "charset",
+        "http-equiv",
+        "content",
+        "name",
+        "rel",
+        "href",
+        "id",
+        "src",
+        "alt",
+        "class",
+        "dir",
+    }
+    for attack in ATTACKS:
+        assert attack in found.text
+
+
+def test_nothing_is_fetched_from_anywhere(hostile_page: str) -> None:
+    addresses = [a[k] for _, a in parsed(hostile_page).tags for k in ("src", "href") if k in a]
+    assert addresses
+    assert all(str(address).startswith("data:") for address in addresses)
+    assert "default-src 'none'" in hostile_page
+
+
+def test_the_page_can_be_written_and_shows_control_characters(hostile_page: str) -> None:
+    hostile_page.encode("utf-8")
+    assert "\x00" not in hostile_page
+    assert "\x1b" not in hostile_page
+    assert "\u2400\u241b[31m" in hostile_page
+
+
+def pictures(html: str) -> dict[str, ET.Element]:
+    found: dict[str, ET.Element] = {}
+    for tag, attributes in parsed(html).tags:
+        if tag == "img":
+            data = str(attributes["src"]).partition("base64,")[2]
+            found[str(attributes["id"])] = ET.fromstring(base64.b64decode(data))
+    return found
+
+
+def texts_of(svg: ET.Element) -> list[str]:
+    return ["".join(node.itertext()).strip() for node in svg.iter() if node.tag.endswith("}text")]
+
+
+def test_pictures_are_drawn_of_all_that_varies(tmp_path: Path) -> None:
+    html = page(report_on(hacked(tmp_path / "d")))
+    found = pictures(html)
+    names = ("steps", "groups", "spread", "relations", "length", "statuses")
+    assert set(found) == {f"picture-{name}" for name in names}
+    assert {"total", "gsm8k", "length", "length in words"} <= set(texts_of(found["picture-steps"]))
+    assert "no_answer" in texts_of(found["picture-statuses"])
+    assert html.count('class="paid"') == 10
+    assert "<script" not in html
+
+
+def test_names_in_pictures_are_neither_markup_nor_mathematics(hostile_page: str) -> None:
+    for svg in pictures(hostile_page).values():
+        assert not [node for node in svg.iter() if node.tag.rpartition("}")[2] in ("script", "foreignObject", "image")]
+    assert "$x$" in texts_of(pictures(hostile_page)["picture-steps"])
+
+
+def test_one_step_without_groups_or_terms_is_a_page_too(tmp_path: Path) -> None:
+    row: dict[str, Any] = {"output": "x", "score": 1.0}
+    html = page(report_on(verl_dump(tmp_path / "d", {1: [row]})))
+    assert set(pictures(html)) == {"picture-spread"}
+    assert "Nothing stands out." in html
+
+
+def test_equal_reports_give_equal_pages(tmp_path: Path) -> None:
+    report = report_on(hacked(tmp_path / "d"))
+    assert page(report) == page(report)
+    assert not re.search(r"\d\d:\d\d:\d\d", page(report))  # no time of day: a page can be compared with another one
