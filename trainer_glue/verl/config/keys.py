@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from trainer_glue.verl.config.dead_keys import dead_key
+from trainer_glue.verl.config.dead_keys import DeadKey, dead_key
 from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.config.schema import Key
 
@@ -45,16 +45,16 @@ def check_key(path: str, value: object, schema: Key, where: Where, *, new: bool 
     """
     dead = dead_key(path, value, schema)
     if dead is not None:
-        return [Finding("dead-key", path, dead.message, where(path), dead.hint, dead.severity)]
+        return [_dead(path, value, dead, where)]
     parent, _, name = path.rpartition(".")
     section = schema.find(parent) if parent else schema
     if section is None or not (section.is_section or section.open):
-        return [] if new and section is None else [_unknown(path, schema, where)]
+        return [] if new and section is None else [_unknown(path, value, schema, where)]
     key = section.children.get(name)
     if key is None:
         if section.open or (new and "_target_" not in section.children):
             return []
-        return [_unknown(path, schema, where)]
+        return [_unknown(path, value, schema, where)]
     if isinstance(value, Mapping) and key.is_section:
         return list(_check(value, key, schema, f"{path}.", where))
     return list(_check_value(path, value, key, where))
@@ -66,10 +66,10 @@ def _check(data: Mapping[str, Any], section: Key, root: Key, prefix: str, where:
         key = section.children.get(name)
         dead = dead_key(path, value, root)
         if dead is not None:
-            yield Finding("dead-key", path, dead.message, where(path), dead.hint, dead.severity)
+            yield _dead(path, value, dead, where)
         elif key is None:
             if not section.open:
-                yield _unknown(path, root, where)
+                yield _unknown(path, value, root, where)
             elif section.children and (close := difflib.get_close_matches(name, section.children, n=1, cutoff=0.85)):
                 message = f"is not one of the keys known here; {prefix}{close[0]} is"
                 yield Finding("near-miss", path, message, where(path), severity="warning")
@@ -140,8 +140,13 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _unknown(path: str, schema: Key, where: Where) -> Finding:
-    return Finding("unknown-key", path, "verl has no such key", where(path), suggest(path, schema))
+def _unknown(path: str, value: object, schema: Key, where: Where) -> Finding:
+    hint = suggest(path, schema)
+    return Finding("unknown-key", path, "verl has no such key", where(path), hint, value=_shown(value))
+
+
+def _dead(path: str, value: object, dead: DeadKey, where: Where) -> Finding:
+    return Finding("dead-key", path, dead.message, where(path), dead.hint, dead.severity, value=_shown(value))
 
 
 def suggest(path: str, schema: Key) -> str | None:

@@ -19,12 +19,13 @@ from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.dead_keys import new_place
 from trainer_glue.verl.config.generations import MOVED, OLD_VALUES
 from trainer_glue.verl.config.installed import find_verl
+from trainer_glue.verl.config.keys import check_keys
 from trainer_glue.verl.config.migration import Report, migrate
 from trainer_glue.verl.config.migration.edits import Edits, scalar
 from trainer_glue.verl.config.recipes import FOLDER, recipe_names
 from trainer_glue.verl.config.validation import validate
 from trainer_glue.verl.config.written import dig
-from trainer_glue.verl.config.yaml_file import Loader
+from trainer_glue.verl.config.yaml_file import Loader, read_yaml
 
 WALK_THROUGH = """\
 # GRPO for Llama-3, as a walk-through of early verl has it.
@@ -200,7 +201,7 @@ def test_a_key_of_an_older_verl(case: dict[str, Any], tmp_path: Path) -> None:
     assert all(c.why for c in report.changes if c.kind != "kept")
     groups = list(report.groups)
     if value is not None:
-        before = validate(old, groups, reward="length(0.1, cap=1)", ask_verl=False).findings
+        before = check_keys(read_yaml(old).data, composed(find_verl(), report.groups)[1], lambda _: "")
         assert any(f.code == "dead-key" and f"{key}.".startswith(f"{f.key}.") for f in before)
     new.write_text(report.text)
     left = validate(new, groups, reward=None if "rewardkit.reward" in str(case) else "length(0.1)", ask_verl=False)
@@ -381,7 +382,7 @@ def test_edits_change_what_they_name_and_nothing_else(text: str, data: st.DataOb
     assert comments(after) == comments(text)
     if action in ("drop", "rename"):
         lines = iter(text.splitlines())
-        kept = [line for line in after.splitlines() if line in text.splitlines()]
+        kept = [x for x in after.splitlines() if x in text.splitlines() and not x.strip().startswith("#")]
         assert all(any(line == old for old in lines) for line in kept), "in the order that they had"
 
 

@@ -1,0 +1,54 @@
+"""`rewardkit migrate`: a config of an older verl, rewritten for today's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rewardkit.cli import PLAIN
+
+app = typer.Typer(**PLAIN)
+
+
+@app.command()
+def migrate(
+    old: Annotated[Path, typer.Argument(metavar="OLD.yaml", help="A config file for verl 0.2 to 0.9.")],
+    out: Annotated[Path, typer.Option(metavar="NEW.yaml", help="Where the new file goes.", show_default=False)],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Rewrite a config of an older verl for today's, and say what became of each key.
+
+    What is not named in the report stays as it was, comments and order included. Exit code 2 if the new file has
+    errors that only you can mend.
+    """
+    from rewardkit.cli._console import console, show_json
+    from rewardkit.cli._findings import count, show_findings
+    from rewardkit.cli._glue import glue
+    from rewardkit.cli._writing import write_new
+
+    report = glue("config.migration", "migrate").migrate(old)
+    write_new(out, report.text, force=force)
+    left = glue("config.validation", "migrate").validate(out, report.groups, ask_verl=False)
+    if as_json:
+        show_json({"old": str(old), "new": str(out), **_as_dict(report), "findings": left.as_dicts()})
+    else:
+        plain = console()
+        for line in report.lines():
+            plain.print(line, markup=False)
+        show_findings(plain, left.findings)
+        counts = ", ".join(f"{number} {kind}" for kind, number in report.counts().items() if number)
+        rest = f"; {count(len(left.errors), 'error')} left to mend by hand" if left.errors else ""
+        plain.print(f"{out}: {counts}{rest}", markup=False)
+    if left.errors:
+        raise typer.Exit(2)
+
+
+def _as_dict(report: Any) -> dict[str, Any]:
+    changes = [
+        {"kind": c.kind, "key": c.key, "line": c.line, "to": c.to, "value": c.value, "why": c.why}
+        for c in report.changes
+    ]
+    return {"counts": report.counts(), "changes": changes, "notes": report.notes}

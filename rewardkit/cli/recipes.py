@@ -1,0 +1,54 @@
+"""`rewardkit recipes`: complete configs to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rewardkit.cli import PLAIN
+
+app = typer.Typer(invoke_without_command=True, **PLAIN)
+
+
+@app.callback()
+def recipes(
+    context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False
+) -> None:
+    """List the recipes: each is a whole config, and `rewardkit train NAME` runs it."""
+    if context.invoked_subcommand is not None:
+        return
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from rewardkit.cli._console import console, show_json
+    from rewardkit.cli._glue import glue
+
+    found = glue("config.recipes", "recipes").recipes()
+    if as_json:
+        show_json([{"name": r.name, "summary": r.summary, "file": str(r.path)} for r in found])
+        return
+    out = console()
+    for recipe in found:
+        out.print(Text(recipe.name, style="bold"))
+        out.print(Padding(Text(recipe.summary), (0, 0, 0, 4), expand=False))
+    out.print(Text("\n`rewardkit recipes copy NAME` writes one to a file; `rewardkit train NAME` runs it."))
+
+
+@app.command()
+def copy(
+    name: Annotated[str, typer.Argument(help="The recipe's name.", show_default=False)],
+    to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where it goes (default: NAME.yaml).", show_default=False)
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a recipe to a file of your own."""
+    from rewardkit.cli._glue import glue
+    from rewardkit.cli._writing import write_new
+
+    recipe = glue("config.recipes", "recipes").recipe(name)
+    path = to if to is not None else Path(f"{recipe.name}.yaml")
+    write_new(path, recipe.path.read_text(encoding="utf-8"), force=force)
+    typer.echo(f"{path}: rewardkit validate {path} checks it, rewardkit train {path} runs it")

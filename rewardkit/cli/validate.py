@@ -1,0 +1,59 @@
+"""`rewardkit validate`: everything that is wrong with a config, at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rewardkit.cli import PLAIN
+from rewardkit.cli.train import split
+
+app = typer.Typer(**PLAIN)
+
+
+@app.command()
+def validate(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CONFIG.yaml|RECIPE [KEY=VALUE]",
+            help="A config file or a recipe's name, then keys of verl's config.",
+            show_default=False,
+        ),
+    ],
+    reward: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMULA|FILE.py[:NAME]|NAME",
+            help="What pays the run, over the config's own: a formula, a file, or a ready-made reward.",
+            show_default=False,
+        ),
+    ] = None,
+    no_verl: Annotated[bool, typer.Option("--no-verl", help="Leave out verl's own checks: they take seconds.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Check a config against the installed verl: keys, types, values, batches, and verl's own validation.
+
+    Needs no GPU, no model and no data; `rewardkit doctor` looks at those. Exit code 2 if there is an error.
+    """
+    from rewardkit.cli._console import console, show_json
+    from rewardkit.cli._findings import count, show_findings
+    from rewardkit.cli._glue import glue
+
+    source, overrides = split(arguments)
+    found = glue("config.validation", "validate").validate(source, overrides, reward=reward, ask_verl=not no_verl)
+    errors, warnings = len(found.errors), len(found.findings) - len(found.errors)
+    if as_json:
+        valid = {"config": source, "valid": not errors, "asked_verl": found.asked_verl}
+        show_json({**valid, "findings": found.as_dicts()})
+    else:
+        out = console()
+        show_findings(out, found.findings)
+        asked = "" if found.asked_verl else "; verl's own checks did not run"
+        out.print(f"{source or 'the config'}: {count(errors, 'error')}, {count(warnings, 'warning')}{asked}")
+    if errors:
+        dead = next((f.file for f in found.errors if f.code == "dead-key" and f.file), None)
+        if dead is not None:
+            typer.echo(f"rewardkit migrate {dead} --out NEW.yaml writes the file anew for today's verl", err=True)
+        raise typer.Exit(2)
