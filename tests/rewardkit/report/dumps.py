@@ -57,3 +57,33 @@ def hacked(folder: Path) -> Path:
                     verl_row(step, prompt, k, text, total, unscored=0.0, **answer, **by_term("length", 0.05 * words))
                 )
     return verl_dump(folder, steps)
+
+
+ATTACKS = [
+    "<script>window.pwned = 1</script>",
+    "</pre></article><script>window.pwned = 1</script>",
+    '"><img src=x onerror="window.pwned = 1">',
+    "<svg/onload=window.pwned=1>",
+    "<iframe srcdoc='<script>parent.pwned=1</script>'></iframe>",
+    "<!--<script>--></title></style><body onload=window.pwned=1>",
+    "{{ 7 * 7 }}{% for x in y %}",
+    "&lt;script&gt;window.pwned=1&lt;/script&gt;",
+]
+
+
+def hostile(folder: Path) -> Path:
+    """Markup wherever a model, a data set or a formula can put some."""
+    steps = {}
+    for step in (1, 2, 3):
+        rows = []
+        for p, attack in enumerate(ATTACKS):
+            for k in range(4):
+                text = f"{attack} \x00\x1b[31m \ud800 \u202e padding words so that many are alike {attack}"
+                row = verl_row(step, p, k, text, float(k), **by_term(attack, float(k * p)), **by_term("$x$", 1.0 * k))
+                rows.append({**row, "input": attack, "gts": attack})
+        for row in rows:
+            for attack in ATTACKS:
+                row.setdefault(attack, 0.5)
+                row.setdefault(f"{attack}/status", 2)
+        steps[step] = rows
+    return verl_dump(folder, steps)

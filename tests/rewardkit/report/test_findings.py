@@ -114,6 +114,11 @@ def test_terms_that_say_the_same_pull_apart_or_say_nothing_are_noted(tmp_path: P
     assert any(code == "one-term" and "`a`" in message for code, message in found)
 
 
+def test_a_term_that_steps_aside_in_some_rows_is_not_constant(tmp_path: Path) -> None:
+    rows = [verl_row(1, 0, k, "x", float(k), **by_term("a", None if k else 1.0, int(k > 0))) for k in range(4)]
+    assert "constant" not in notes(report_on(verl_dump(tmp_path / "d", {1: rows})))
+
+
 def test_what_grows_together_over_the_steps_does_not_correlate_within_them() -> None:
     rng = np.random.default_rng(0)
     steps = np.repeat(np.arange(50.0), 20)

@@ -12,41 +12,12 @@ from typing import Any
 import pytest
 
 from rewardkit.report import report_on
-from tests.rewardkit.report.dumps import by_term, hacked, verl_dump, verl_row
+from tests.rewardkit.report.dumps import ATTACKS, verl_dump, verl_row
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from rewardkit.report.page import page
-
-ATTACKS = [
-    "<script>window.pwned = 1</script>",
-    "</pre></article><script>window.pwned = 1</script>",
-    '"><img src=x onerror="window.pwned = 1">',
-    "<svg/onload=window.pwned=1>",
-    "<iframe srcdoc='<script>parent.pwned=1</script>'></iframe>",
-    "<!--<script>--></title></style><body onload=window.pwned=1>",
-    "{{ 7 * 7 }}{% for x in y %}",
-    "&lt;script&gt;window.pwned=1&lt;/script&gt;",
-]
-
-
-def hostile(folder: Path) -> Path:
-    """Markup wherever a model, a data set or a formula can put some."""
-    steps = {}
-    for step in (1, 2, 3):
-        rows = []
-        for p, attack in enumerate(ATTACKS):
-            for k in range(4):
-                text = f"{attack} \x00\x1b[31m \ud800 \u202e padding words so that many are alike {attack}"
-                row = verl_row(step, p, k, text, float(k), **by_term(attack, float(k * p)), **by_term("$x$", 1.0 * k))
-                rows.append({**row, "input": attack, "gts": attack})
-        for row in rows:
-            for attack in ATTACKS:
-                row.setdefault(attack, 0.5)
-                row.setdefault(f"{attack}/status", 2)
-        steps[step] = rows
-    return verl_dump(folder, steps)
 
 
 class Tags(HTMLParser):
@@ -69,11 +40,6 @@ def parsed(html: str) -> Tags:
     tags.feed(html)
     tags.close()
     return tags
-
-
-@pytest.fixture(scope="module")
-def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return page(report_on(hostile(tmp_path_factory.mktemp("dump"))))
 
 
 KNOWN = {
@@ -148,15 +114,14 @@ def texts_of(svg: ET.Element) -> list[str]:
     return ["".join(node.itertext()).strip() for node in svg.iter() if node.tag.endswith("}text")]
 
 
-def test_pictures_are_drawn_of_all_that_varies(tmp_path: Path) -> None:
-    html = page(report_on(hacked(tmp_path / "d")))
-    found = pictures(html)
+def test_pictures_are_drawn_of_all_that_varies(plain_page: str) -> None:
+    found = pictures(plain_page)
     names = ("steps", "groups", "spread", "relations", "length", "statuses")
     assert set(found) == {f"picture-{name}" for name in names}
     assert {"total", "gsm8k", "length", "length in words"} <= set(texts_of(found["picture-steps"]))
     assert "no_answer" in texts_of(found["picture-statuses"])
-    assert html.count('class="paid"') == 10
-    assert "<script" not in html
+    assert plain_page.count('class="paid"') == 10
+    assert "<script" not in plain_page
 
 
 def test_names_in_pictures_are_neither_markup_nor_mathematics(hostile_page: str) -> None:
@@ -173,6 +138,7 @@ def test_one_step_without_groups_or_terms_is_a_page_too(tmp_path: Path) -> None:
 
 
 def test_equal_reports_give_equal_pages(tmp_path: Path) -> None:
-    report = report_on(hacked(tmp_path / "d"))
-    assert page(report) == page(report)
-    assert not re.search(r"\d\d:\d\d:\d\d", page(report))  # no time of day: a page can be compared with another one
+    report = report_on(verl_dump(tmp_path / "d", {1: [verl_row(1, 0, k, "x", float(k)) for k in range(3)]}))
+    first = page(report)
+    assert page(report) == first
+    assert not re.search(r"\d\d:\d\d:\d\d", first)  # no time of day: a page can be compared with another one

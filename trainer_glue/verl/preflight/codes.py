@@ -24,6 +24,7 @@ CODES: Final[Mapping[str, str]] = MappingProxyType(
         "RKD108": "a logger is unknown",
         "RKD109": "W&B has no key",
         "RKD110": "the package of a logger is not installed",
+        "RKD111": "trl is installed, in a version that verl's workers fail on",
         "RKD201": "fewer GPUs than the config asks for",
         "RKD202": "more GPUs than the config uses",
         "RKD203": "tensor parallelism does not divide the model",
@@ -66,7 +67,7 @@ CODES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """What each code says, in short."""
 
-ENVIRONMENT: Final = frozenset({"RKD101", "RKD103", "RKD105", "RKD110", "RKD201", "RKD308", "RKD507"})
+ENVIRONMENT: Final = frozenset({"RKD101", "RKD103", "RKD105", "RKD110", "RKD111", "RKD201", "RKD308", "RKD507"})
 """About this machine rather than the config: only warnings where the run is going to be on another one."""
 
 

@@ -24,6 +24,7 @@ def check_versions(subject: Subject) -> Iterator[Finding]:
     """What is missing or does not fit."""
     yield from _model_type(subject)
     yield from _torch(subject)
+    yield from _trl(subject)
     if not subject.on_gpus:
         return
     yield from _engine(subject)
@@ -36,6 +37,17 @@ def _torch(subject: Subject) -> Iterator[Finding]:
     if subject.machine.gpus and version is not None and version.endswith("+cpu"):
         message = f"torch {version} is a build for the CPU, and this machine has {subject.machine.gpus[0].name}"
         yield found("RKD107", "", message, subject.draft.where, "install torch for CUDA: pytorch.org", "warning")
+
+
+def _trl(subject: Subject) -> Iterator[Finding]:
+    """verl imports a class of any trl that is installed, in every worker (models/transformers/monkey_patch.py:354)."""
+    folder, version = subject.machine.folder("trl"), subject.machine.version("trl")
+    if folder is None or version is None or (folder / "experimental" / "ppo").is_dir():
+        return
+    if "AutoModelForCausalLMWithValueHead" in (folder / "__init__.py").read_text(encoding="utf-8"):  # before 0.26
+        return
+    message = f"trl {version} is installed, and lacks AutoModelForCausalLMWithValueHead, which verl's workers import"
+    yield found("RKD111", "", message, subject.draft.where, "pip uninstall trl, or pip install 'trl<1.13'")
 
 
 def _engine(subject: Subject) -> Iterator[Finding]:

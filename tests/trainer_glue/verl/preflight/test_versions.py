@@ -78,3 +78,23 @@ def test_a_version_other_than_verls(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_gpus_that_cuda_would_show(setting: str | None, expected: int) -> None:
     gpus: list[Any] = [Gpu(80, str(i)) for i in range(3)]
     assert len(_visible(gpus, setting)) == expected
+
+
+def test_a_trl_that_verls_workers_fail_on(tmp_path: Path) -> None:
+    (tmp_path / "__init__.py").write_text('_import_structure = {"trainer": ["GRPOTrainer"]}')
+    machine = Packages({"trl": "1.16.0"}, {"trl": tmp_path})
+    (finding,) = found(machine=machine)
+    assert (finding.code, finding.severity) == ("RKD111", "error")
+    assert "trl 1.16.0 is installed, and lacks AutoModelForCausalLMWithValueHead" in finding.message
+    (tmp_path / "experimental" / "ppo").mkdir(parents=True)
+    assert found(machine=machine) == []
+    (tmp_path / "experimental" / "ppo").rmdir()
+    (tmp_path / "__init__.py").write_text('_import_structure = {"models": ["AutoModelForCausalLMWithValueHead"]}')
+    assert found(machine=machine) == []
+
+
+def test_the_trl_of_the_tests_is_none_of_them() -> None:
+    pytest.importorskip("trl")
+    from trl.experimental.ppo import AutoModelForCausalLMWithValueHead
+
+    assert AutoModelForCausalLMWithValueHead

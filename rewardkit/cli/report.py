@@ -1,0 +1,176 @@
+"""`rewardkit report`: what a training run paid for, from its dumped rollouts."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rewardkit.cli import PLAIN
+
+if TYPE_CHECKING:
+    from rewardkit.report import RolloutReport
+
+app = typer.Typer(**PLAIN)
+
+
+@app.command(no_args_is_help=True)
+def report(
+    rollouts: Annotated[
+        Path,
+        typer.Argument(
+            metavar="ROLLOUTS",
+            help="A folder that verl dumped (trainer.rollout_data_dir), the completions that TRL logged "
+            "(log_completions), one file of these, or what `rewardkit score --out` wrote.",
+            show_default=False,
+        ),
+    ],
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write one page with pictures, for a browser offline.", show_default=False),
+    ] = None,
+    reward: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMULA|FILE.py[:NAME]|NAME",
+            help="Work out this formula's terms from the texts, for dumps that lack terms (the trainer of verl 0.9 "
+            "writes totals only).",
+            show_default=False,
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With scores: the file that was scored, for its texts.", show_default=False),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=WEIGHT,...",
+            help="With TRL's completions: the rewards that make the total (default: every numeric column, once).",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Sum up what a training run paid for: each term and its drift, what goes with the score, dead groups.
+
+    And the best- and worst-paid texts, near-duplicates that are paid well, and endings that many responses share.
+    """
+    from rewardkit.cli._console import show_json
+    from rewardkit.program import compile as compile_reward
+    from rewardkit.report import report_on
+    from rewardkit.report.page import page, require
+    from rewardkit.scoring.writing import whole_file
+    from rewardkit.source import load_reward
+
+    if html is not None:
+        require()
+        _check_target(html)
+    program = None if reward is None else compile_reward(load_reward(reward).reward)
+    with _progress() as progress:
+        found = report_on(rollouts, data=data, reward=program, weights=_weights(weights), progress=progress)
+    if html is not None:
+        with whole_file(html) as write:
+            write(page(found))
+    if as_json:
+        show_json(found.as_dict())
+    else:
+        show(found)
+
+
+def _check_target(html: Path) -> None:
+    """Before a long dump is read, not after."""
+    from rewardkit.errors import DataError
+
+    if html.is_dir():
+        raise DataError(f"--html {html} is a folder; expected a file")
+    if not html.parent.is_dir():
+        raise DataError(f"--html {html}: no folder {html.parent}")
+
+
+def _weights(text: str | None) -> dict[str, float] | None:
+    from rewardkit.errors import ConfigError
+
+    if text is None:
+        return None
+    found = {}
+    for part in text.split(","):
+        name, _, value = part.rpartition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            found[name.strip()] = math.nan
+        if not name.strip() or not math.isfinite(found[name.strip()]):
+            raise ConfigError(f"--weights got {part!r}", hint="expected NAME=WEIGHT, such as correct=1,format=0.2")
+    return found
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int, int, int], object] | None]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rewardkit.cli._console import console
+
+    with console(err=True).status("reading") as status:
+        yield lambda file, files, rows: status.update(f"reading file {file:,} of {files:,}, {rows:,} rows")
+
+
+def show(found: RolloutReport) -> None:
+    """The report on the terminal; plain lines where there is none."""
+    from rich.text import Text
+
+    from rewardkit.cli._console import console
+
+    out = console()
+    steps = [step for step, _ in found.steps.items()]
+    timed = f", steps {steps[0]} to {steps[-1]}" if len(steps) > 1 else ""
+    unscored = f", {found.unscored / found.rows:.1%} unscored" if found.unscored else ""
+    files = f"{found.files:,} file{'s' if found.files > 1 else ''}"
+    out.print(Text(f"{found.layout}: {found.rows:,} rows in {files}{timed}{unscored}", style="bold"))
+    out.print()
+    for note in found.notes:
+        out.print(Text.assemble((f"{note.code:<17}", "yellow"), note.message))
+    if not found.notes:
+        out.print(Text("nothing stands out", style="green"))
+    out.print()
+    out.print(_table(found, timed=bool(timed)))
+    if found.groups is not None and found.groups.groups:
+        g = found.groups
+        out.print(Text(f"{g.dead:,} of {g.groups:,} groups are dead: paid the same throughout ({g.share:.1%})"))
+    if not found.has_texts:
+        out.print(Text("scores have no texts: --data FILE names the scored file", style="dim"))
+    for title, texts in (("best paid", found.best[:3]), ("worst paid", found.worst[:3])):
+        for paid in texts:
+            at = f"  {paid.where}{f', gold {paid.gold}' if paid.gold is not None else ''}"
+            out.print(Text.assemble((f"{title:<11}", "bold"), f"{paid.total:>8.4g}  ", (_line(paid.text), "cyan"), at))
+
+
+def _table(found: RolloutReport, *, timed: bool) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    from rewardkit.report.result import TOTAL, WORDS
+
+    columns = {TOTAL: found.total, **found.terms} | ({WORDS: found.words} if found.has_texts else {})
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("", "mean", "std", "min", "max", *(("first", "last") if timed else ()), "other than scored"):
+        left = heading in ("", "other than scored")
+        table.add_column(heading, justify="left" if left else "right", overflow="fold")
+    for name, moments in columns.items():
+        numbers = [moments.mean, moments.std, moments.low, moments.high] if moments.count else [math.nan] * 4
+        cells = [*numbers, *(found.ends(name) if timed else ())]
+        shares = moments.shares().items() if name in found.terms else ()
+        other = ", ".join(f"{status} {share:.1%}" for status, share in shares if status != "scored")
+        table.add_row(Text(name), *("-" if math.isnan(x) else f"{x:.4g}" for x in cells), other)
+    return table
+
+
+def _line(text: str, most: int = 90) -> str:
+    line = text if len(text) <= most else f"{text[: most - 30]} ... {text[-24:]}"
+    return repr(line)

@@ -1,0 +1,153 @@
+"""Which files a dump is made of, which layout they have, and their rows as columns, a chunk at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final
+
+from rewardkit.errors import DataError
+from rewardkit.report import scored, trl, verl
+from rewardkit.report.chunk import Rollouts
+from rewardkit.report.fields import Row, Where, listed
+from rewardkit.scoring.reading import Chunk, Rows
+
+_KINDS: Final = (".jsonl", ".parquet")
+_LAYOUTS: Final = (trl, scored, verl)
+_EXPECTED: Final = (
+    "expected a folder that verl dumped (trainer.rollout_data_dir: lines with `output` and `score`), "
+    "TRL's completions (`completion`), or what `rewardkit score --out` wrote (`score`, `total_status`, `terms`)"
+)
+
+
+class _AllColumns(Rows):
+    """Rows with whatever columns the file has: a dump's keys are the names of its terms."""
+
+    def _columns(self, schema: Any) -> list[str]:
+        return list(schema.names)
+
+
+@dataclass(frozen=True)
+class Dump:
+    """The files of one run, or one scored file.
+
+    Attributes:
+        path: what the user named.
+        files: in the order of their steps.
+        layout: who wrote them.
+        data: the scored file, for the texts that scores lack.
+        weights: what each of TRL's rewards counts for.
+    """
+
+    path: Path
+    files: tuple[Path, ...]
+    layout: str
+    data: Path | None
+    weights: Mapping[str, float] | None
+
+    def chunks(self) -> Iterator[tuple[int, Rollouts]]:
+        """Each chunk with the number of its file, from 0.
+
+        Raises:
+            DataError: a row that can't be read or is of another layout, or a data file of other length.
+        """
+        seen = 0
+        for number, file in enumerate(self.files):
+            source = _AllColumns(file, ())
+            data = _Beside(self.data) if self.data is not None else None
+            for chunk in source.chunks():
+                seen += len(chunk.rows)
+                yield number, self._rollouts(source, chunk, data)
+            if data is not None:
+                data.end(seen, file)
+        if not seen:
+            raise DataError(f"{self.path} has no rows")
+
+    def _rollouts(self, source: Rows, chunk: Chunk, data: _Beside | None) -> Rollouts:
+        def where(i: int) -> str:
+            return source.where(chunk.numbers[i])
+
+        layout = next(module for module in _LAYOUTS if self.layout == module.NAME)
+        for i, row in enumerate(chunk.rows):
+            if not layout.is_row(row):
+                raise DataError(f"{where(i)}: is no row of a {self.layout}; its fields are {listed(row)}")
+        if layout is trl:
+            return trl.rollouts(chunk.rows, where, self.weights)
+        if layout is scored:
+            if data is None:
+                return scored.rollouts(chunk.rows, where, None, None)
+            return scored.rollouts(chunk.rows, where, data.take(len(chunk.rows), where), data.where)
+        return verl.rollouts(chunk.rows, where)
+
+
+def open_dump(path: Path, *, data: Path | None = None, weights: Mapping[str, float] | None = None) -> Dump:
+    """Find a dump's files, and who wrote them.
+
+    Raises:
+        DataError: nothing there that can be read, or an option that this layout has no use for.
+        MissingDependencyError: parquet without pyarrow.
+    """
+    files = _files(path)
+    first = next((row for file in files for chunk in _AllColumns(file, ()).chunks() for row in chunk.rows), None)
+    if first is None:
+        raise DataError(f"{path} has no rows")
+    layout = next((module.NAME for module in _LAYOUTS if module.is_row(first)), None)
+    if layout is None:
+        raise DataError(f"{files[0]}: the first row's fields are {listed(first)}", hint=_EXPECTED)
+    if data is not None and layout != scored.NAME:
+        raise DataError(f"--data goes with scores that `rewardkit score` wrote; {path} is a {layout} and has its texts")
+    if weights is not None and layout != trl.NAME:
+        raise DataError(f"--weights goes with TRL's completions; {path} is a {layout} and has its total")
+    if data is not None and len(files) > 1:
+        raise DataError(f"--data goes with one file of scores; {path} has {len(files)}")
+    return Dump(path, files, layout, data, weights)
+
+
+def _files(path: Path) -> tuple[Path, ...]:
+    if path.is_file():
+        return (path,)
+    if not path.is_dir():
+        raise DataError(f"no file or folder {path}", hint=_EXPECTED)
+    found = _dumped(path)
+    if not found:
+        inside = [folder for folder in sorted(path.rglob("*")) if folder.is_dir() and _dumped(folder)][:3]
+        hint = f"such files are in {' and in '.join(map(str, inside))}" if inside else _EXPECTED
+        raise DataError(f"{path} has no .jsonl and no .parquet file in it", hint=hint)
+    return tuple(found)
+
+
+def _dumped(folder: Path) -> list[Path]:
+    files = [file for file in folder.iterdir() if file.suffix in _KINDS and file.is_file() and file.name[0] != "."]
+    return sorted(files, key=lambda file: ([int(n) for n in re.findall(r"\d+", file.stem)], file.name))
+
+
+class _Beside:
+    """The rows of the scored file, taken as the scores are read."""
+
+    def __init__(self, path: Path) -> None:
+        self._source = _AllColumns(path, ())
+        self._rows = chain.from_iterable(zip(c.rows, c.numbers, strict=True) for c in self._source.chunks())
+        self._numbers: list[int] = []
+
+    def take(self, n: int, where: Where) -> Sequence[Row]:
+        taken = list(islice(self._rows, n))
+        self._numbers = [number for _, number in taken]
+        if len(taken) < n:
+            raise DataError(
+                f"{self._source.path} ends before {where(len(taken))}",
+                hint="--data takes the file that `rewardkit score` scored, with all its rows",
+            )
+        return [row for row, _ in taken]
+
+    def where(self, i: int) -> str:
+        return self._source.where(self._numbers[i])
+
+    def end(self, rows: int, file: Path) -> None:
+        if next(self._rows, None) is not None:
+            raise DataError(
+                f"{self._source.path} has more rows than the {rows:,} of {file}",
+                hint="cut it to the rows that were scored (`rewardkit score --limit` takes the first)",
+            )
