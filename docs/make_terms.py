@@ -23,8 +23,7 @@ def page() -> str:
     functions = [e for e in entries if e["kind"] == "function"]
     parts = [HEAD, "| term | kind | bounds | needs | cost |\n|---|---|---|---|---|"]
     rows = (f"| [`{e['name']}`](#{e['name']}) | {e['kind']} | {_declared(e)} | {e['cost']} |" for e in terms)
-    parts[-1] += "".join(f"
-{row}" for row in rows)
+    parts[-1] += "".join("\n" + row for row in rows)
     parts += [_section(e) for e in terms]
     parts += ["## Functions of the algebra", *(_section(e) for e in functions)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
