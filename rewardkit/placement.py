@@ -16,6 +16,7 @@ import numpy.typing as npt
 from rewardkit.batch import Floats, Mask
 from rewardkit.errors import CompileError
 
+_PART: Final = 512
 PATTERN_TIMEOUT_S: Final = 0.05
 """Wall-clock seconds that a placement pattern may search one response; after that the value stands at the end."""
 
@@ -59,7 +60,7 @@ def place(
     out = np.zeros((n, width), dtype=np.float32 if at_the_end else np.float64)
     ends = np.zeros(n)
     counts = mask.sum(axis=1)
-    last = width - 1 - np.argmax(mask[:, ::-1], axis=1) if width else np.zeros(n, dtype=np.int64)
+    last = _last_tokens(mask)
     for piece in pieces:
         live = np.isfinite(piece.amount) & (counts > 0) & (piece.amount != 0)
         rows = np.flatnonzero(live)
@@ -78,6 +79,16 @@ def place(
     rows = np.flatnonzero(ends)
     out[rows, last[rows]] += ends[rows]
     return out.astype(np.float32, copy=False)
+
+
+def _last_tokens(mask: Mask) -> npt.NDArray[np.int64]:
+    """The last position in each row's mask; in parts, since numpy copies what it looks through backwards."""
+    n, width = mask.shape
+    last = np.zeros(n, dtype=np.int64)
+    for start in range(0, n if width else 0, _PART):
+        rows = slice(start, start + _PART)
+        last[rows] = width - 1 - np.argmax(mask[rows, ::-1], axis=1)
+    return last
 
 
 def _put_dense(line: Floats, positions: npt.NDArray[np.intp], piece: Piece, row: int) -> None:
