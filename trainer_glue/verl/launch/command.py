@@ -88,6 +88,13 @@ class VerlCommand:
 def verl_command(resolved: Resolved, folder: RunFolder) -> VerlCommand:
     """The command that trains a resolved run in a folder."""
     config, text = _config(resolved, folder)
+    told = {
+        METRICS_VARIABLE: str(folder.live_metrics),
+        **_logger_files(config["trainer"]["logger"], folder),
+        **_machine(resolved),
+    }
+    if joins_cluster(config):
+        config, text = _config(resolved, folder, told)
     return VerlCommand(
         argv=(
             sys.executable,
@@ -101,20 +108,23 @@ def verl_command(resolved: Resolved, folder: RunFolder) -> VerlCommand:
             **_import_path(),
             # Ray's notice about it goes to a log that nobody is asked to read: nothing is sent unless asked for.
             **({} if "RAY_USAGE_STATS_ENABLED" in os.environ else {"RAY_USAGE_STATS_ENABLED": "0"}),
-            METRICS_VARIABLE: str(folder.live_metrics),
-            **_logger_files(config["trainer"]["logger"], folder),
-            **_machine(resolved),
+            **told,
         },
         config=config,
         text=text,
     )
 
 
-def starts_ray(config: Mapping[str, Any]) -> bool:
-    """False when the run joins a Ray cluster that is already there, or the user places Ray's files."""
+def joins_cluster(config: Mapping[str, Any]) -> bool:
+    """True when the run goes to a Ray cluster that is already there."""
     ray_init = config["ray_kwargs"].get("ray_init") or {}
-    variables = ("RAY_ADDRESS", "RAY_TMPDIR")
-    return not (ray_init.get("address") or ray_init.get("_temp_dir") or any(os.environ.get(v) for v in variables))
+    return bool(ray_init.get("address") or os.environ.get("RAY_ADDRESS"))
+
+
+def starts_ray(config: Mapping[str, Any]) -> bool:
+    """False when the run joins a cluster, or the user places Ray's files."""
+    ray_init = config["ray_kwargs"].get("ray_init") or {}
+    return not (joins_cluster(config) or ray_init.get("_temp_dir") or os.environ.get("RAY_TMPDIR"))
 
 
 def _logger_files(loggers: list[str], folder: RunFolder) -> dict[str, str]:
@@ -140,7 +150,14 @@ def _import_path() -> dict[str, str]:
     return {"PYTHONPATH": str(root) if not rest else f"{root}{os.pathsep}{rest}"}
 
 
-def _config(resolved: Resolved, folder: RunFolder) -> tuple[dict[str, Any], str]:
+def _config(resolved: Resolved, folder: RunFolder, told: Mapping[str, str] | None = None) -> tuple[dict[str, Any], str]:
+    """verl's config as data and as text.
+
+    Args:
+        resolved: the checked config.
+        folder: the run's.
+        told: variables for the processes of a cluster that was started without them.
+    """
     from omegaconf import OmegaConf
 
     config = OmegaConf.create(resolved.to_yaml())
@@ -148,6 +165,12 @@ def _config(resolved: Resolved, folder: RunFolder) -> tuple[dict[str, Any], str]
     loggers = config.trainer.logger
     loggers = [loggers] if isinstance(loggers, str) else list(loggers)
     config.trainer.logger = [*loggers, *(name for name in ("console", "file") if name not in loggers)]
+    if told:
+        key = "ray_kwargs.ray_init.runtime_env.env_vars"
+        theirs = OmegaConf.select(config, key) or {}
+        OmegaConf.update(config, key, {**told, **theirs}, force_add=True)
+        for resource in ("num_cpus", "num_gpus", "include_dashboard"):  # the cluster has its own; Ray refuses others
+            config.ray_kwargs.ray_init.pop(resource, None)
     plain: dict[str, Any] = OmegaConf.to_container(config, resolve=True)
     head = "# Written by rewardkit; every start of the run writes it again."
     return plain, f"{head}\n{OmegaConf.to_yaml(config)}"

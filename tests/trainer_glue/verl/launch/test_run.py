@@ -251,6 +251,20 @@ def test_a_cluster_that_is_there_keeps_its_folders(tmp_path, monkeypatch):
     assert "RAY None" in plan.folder.log.read_text()
 
 
+def test_a_cluster_is_told_what_its_processes_cannot_inherit(tmp_path, monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", "auto")
+    plan = plan_in(tmp_path, steps=1)
+    ray_init = plan.verl.config["ray_kwargs"]["ray_init"]
+    told = ray_init["runtime_env"]["env_vars"]
+    assert told["VERL_FILE_LOGGER_PATH"] == str(plan.folder.live_metrics)
+    assert "trainer_glue.verl.cpu.plugin" in told["VERL_USE_EXTERNAL_MODULES"]
+    assert not {"num_cpus", "num_gpus"} & set(ray_init), "Ray refuses them where it joins"
+    monkeypatch.delenv("RAY_ADDRESS")
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    alone = plan_in(tmp_path, steps=1).verl.config["ray_kwargs"]["ray_init"]
+    assert "env_vars" not in alone["runtime_env"] and "num_cpus" in alone
+
+
 def test_an_export_of_a_run_that_saves_nothing_is_refused_before_it_starts(tmp_path):
     plan = make_plan("tiny", ["trainer.save_freq=-1"], reward="length(0.1)", out=tmp_path / "run")
     with pytest.raises(ConfigError, match=r"save_freq=-1 saves none"):
