@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,3 +35,14 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the external test data: set REWARDKIT_TEST_DATA to its folder")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="module")
+def signal_handlers() -> Iterator[None]:
+    """Put back what a module's tests leave behind: Ray takes over SIGTERM in the process that starts it."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        if handler is not None:
+            signal.signal(number, handler)
