@@ -116,6 +116,9 @@ def test_a_bug_is_not_dressed_up(command):
 
 def test_ctrl_c_is_exit_code_130(command, capsys):
     def wait() -> None:
+        signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        )  # ignored where a shell started pytest in the background
         signal.raise_signal(signal.SIGINT)
 
     command(wait)
