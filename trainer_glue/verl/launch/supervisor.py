@@ -52,12 +52,14 @@ class Supervisor:
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, self._on_sigterm)
-        self.pid = subprocess.Popen(
+        # Kept: a Popen that is let go reaps its process when that is over by then, and the exit code is lost.
+        self.process = subprocess.Popen(
             self.command,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
             preexec_fn=die_with_parent,  # noqa: PLW1509 - this process has one thread
-        ).pid
+        )
+        self.pid = self.process.pid
         while not self._has_ended() and not self._must_stop(_POLL):
             pass
         if self.code is None:
@@ -80,7 +82,7 @@ class Supervisor:
     def _has_ended(self) -> bool:
         ended = reap()
         if self.pid in ended:
-            self.code = ended[self.pid]
+            self.code = self.process.returncode = ended[self.pid]
         return self.code is not None
 
     def _must_stop(self, timeout: float) -> bool:

@@ -139,3 +139,26 @@ def test_killing_command_and_supervisor_ends_verl(tree: Path) -> None:
     for pid in (daemon, orphan):  # Ray's daemons follow verl by the same means; these here don't
         os.kill(pid, signal.SIGKILL)
     assert gone
+
+
+def test_a_command_that_is_over_before_it_is_looked_at() -> None:
+    """Its exit code is not lost: a supervisor that waits for it would wait for ever."""
+    code = textwrap.dedent(
+        """
+        import os, subprocess, sys, time
+
+        class Descheduled(subprocess.Popen):
+            def __init__(self, *arguments, **options):
+                super().__init__(*arguments, **options)
+                time.sleep(1.0)
+
+        subprocess.Popen = Descheduled
+        from trainer_glue.verl.launch.supervisor import Supervisor
+
+        reading, writing = os.pipe()
+        print(Supervisor([sys.executable, "-c", "raise SystemExit(7)"], reading).run())
+        """
+    )
+    root = Path(__file__).parents[4]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["7"], done.stderr
