@@ -77,7 +77,11 @@ def text_key(text: str) -> str:
 
 
 _UNIT: Final = r"(?:[^\W\d_]{3,}|c?m|[mk]m|k?g|mg|ft|in|hr|h|s|lb|oz|mi|ml|mL|L|pm|am|units?)(?:\^\{?[23]\}?|[²³])?"
-_UNITS: Final = re.compile(rf"(?<=[\d)}}\]%])\s*(?:\\?[ ~,])*\s+(?:\\?%|{_UNIT})(?:\s*[/ ]\s*{_UNIT}){{0,4}}\s*\.?\Z")
+# Possessive: of a run of blanks there is one way to read it, or a few words between many would take minutes.
+_UNITS: Final = re.compile(
+    rf"(?<=[\d)}}\]%])(?:\\[ ~,]|[\s~,])++(?<=\s)(?<!\\\s)(?:\\?%|{_UNIT})"
+    rf"(?:(?:\s*+/|[^\S ]*+ )\s*+{_UNIT}){{0,4}}\s*\.?\Z"
+)
 _ATTACHED: Final = re.compile(r"(?<=\d)(?:cm|mm|km|kg|mg|ft|lbs?|hrs?|mph|mL|ml)(?:\^\{?[23]\}?|[²³])?\Z")
 _ORDINAL: Final = re.compile(r"(?<=\d)\s*(?:\^\s*\{?\s*)?\\(?:text|mathrm)\{\s*(?:st|nd|rd|th)\s*\}\s*\}?\Z")
 _UNIT_FRACTION: Final = re.compile(

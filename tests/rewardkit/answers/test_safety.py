@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 import rewardkit.answers
-from rewardkit.answers import MODES, grade_choice, grade_exact, grade_gsm8k, grade_math, grade_math_many, grade_numeric
+from rewardkit.answers import (
+    MODES,
+    compare_math,
+    grade_choice,
+    grade_exact,
+    grade_gsm8k,
+    grade_math,
+    grade_math_many,
+    grade_numeric,
+)
 from rewardkit.answers.latex import symbolic
 from rewardkit.answers.latex.parser import parse
 from rewardkit.answers.latex.tree import encoded
@@ -85,7 +94,7 @@ def _hostile() -> dict[str, str]:
         "x1", "box", "1\u200b", "½", "١", "1?", "1?\n", "x 1. ", "1e", "1 or ", "$x", "\\(", "\\[ ",
         "\\begin{pmatrix}", "a. ", "A ",
         "is A or ", "not A ", "#### 9^{9}! ", "\\{", "\\pm", "|",
-        "\\textbf{(B)}",
+        "\\textbf{(B)}", "                          answer^3",
     ]  # fmt: skip
     texts = {repr(unit): (unit * (n // len(unit) + 1))[:n] for unit in units}
     texts["digits after ####"] = "#### " + "9" * (n - 5)
@@ -185,3 +194,12 @@ def test_a_thread_gives_the_main_threads_verdicts() -> None:
     thread.start()
     thread.join()
     assert here == there == [1.0, 1.0, 0.0, 1.0]
+
+
+def test_words_between_many_blanks_are_read_at_once() -> None:
+    """Units are looked for in short texts only, and five of them with 26 blanks between once took minutes."""
+    text = ("####" + "                          answer^3" * 9)[:300]
+    started = time.thread_time()
+    compare_math(text, "\\)3 x 10^3\\end{pmatrix}\\leftanswer", cpu_seconds=0.5)
+    compare_math("3" + text[4:], "x", cpu_seconds=0.5)
+    assert time.thread_time() - started < 0.5
