@@ -64,7 +64,7 @@ docs: $(BIN)/python ## Build the pages of docs/ into build/site; warnings are er
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q
 
 bench: $(VENV)/.dev ## Print the benchmarks' tables.
-	for script in $(filter-out %/gpu_smoke.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
+	for script in $(filter-out %/gpu_smoke.py %/material.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
 clean: ## Remove what the other targets made.
 	rm -rf $(VENV) $(VLLM_VENV) dist build *.egg-info

@@ -12,8 +12,6 @@ at the peak of one call beyond the tensor that it returns, as a multiple of the 
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import platform
 import random
@@ -23,9 +21,9 @@ import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
+import material
 import numpy as np
 import torch
 from verl import DataProto
@@ -35,7 +33,6 @@ from verl.workers.reward_manager import BatchRewardManager, NaiveRewardManager
 from rewardkit.decoding import Decoder
 from trainer_glue.verl import RewardManager
 
-DATA = Path(os.environ.get("REWARDKIT_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PROMPT = 8
 GROUP = 8
 
@@ -123,20 +120,10 @@ def peak_bytes(action: Callable[[], Any]) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokenizer", type=Path, default=DATA / "llama3_tokenizer")
-    parser.add_argument("--answers", type=Path, default=DATA / "gsm8k_test.jsonl", help="lines with `answer`")
+    parser = material.parser(__doc__, rounds=5)
     parser.add_argument("--rows", type=int, default=8192)
-    parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
-    for path in (args.tokenizer, args.answers):
-        if not path.exists():
-            sys.exit(f"{path} is not there; give --tokenizer DIR and --answers FILE.jsonl (GSM8K's test file)")
-    from transformers import PreTrainedTokenizerFast
-
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(args.tokenizer)
-    answers = [json.loads(line)["answer"] for line in args.answers.open(encoding="utf-8")]
-    golds = [answer.rpartition("#### ")[2] for answer in answers]
+    tokenizer, answers, golds = material.load(args)
     print(
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, torch {torch.__version__}"
     )

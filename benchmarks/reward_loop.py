@@ -12,22 +12,20 @@ the deadline of one hostile row, `lost` those with another score than in the cle
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import platform
 import statistics
-import sys
 import tempfile
 import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import material
 import numpy as np
 import ray
 import torch
-from manager import DATA, responses
+from manager import responses
 from verl import DataProto
 from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
 
@@ -117,20 +115,10 @@ def start(folder: Path, tokenizer: Path, formula: str | None) -> list[Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokenizer", type=Path, default=DATA / "llama3_tokenizer")
-    parser.add_argument("--answers", type=Path, default=DATA / "gsm8k_test.jsonl", help="lines with `answer`")
+    parser = material.parser(__doc__, rounds=3)
     parser.add_argument("--rows", type=int, default=2048)
-    parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
-    for path in (args.tokenizer, args.answers):
-        if not path.exists():
-            sys.exit(f"{path} is not there; give --tokenizer DIR and --answers FILE.jsonl (GSM8K's test file)")
-    from transformers import PreTrainedTokenizerFast
-
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(args.tokenizer)
-    answers = [json.loads(line)["answer"] for line in args.answers.open(encoding="utf-8")]
-    golds = [answer.rpartition("#### ")[2] for answer in answers]
+    tokenizer, answers, golds = material.load(args)
     lines = responses(tokenizer, answers, args.rows, unique=True)
     clean = [row(line, golds[i % len(golds)], i) for i, line in enumerate(lines)]
     attacks = [tokenizer.encode(text, add_special_tokens=False) for text in HOSTILE]

@@ -9,18 +9,14 @@ are ten different ones over the same texts.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import platform
 import random
 import statistics
-import sys
 import time
-from pathlib import Path
 
+import material
 import numpy as np
-from manager import DATA
 
 from rewardkit import Batch, compile
 from rewardkit.decoding import Decoder
@@ -59,19 +55,10 @@ def fitted(sizes: list[int], times: list[float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokenizer", type=Path, default=DATA / "llama3_tokenizer")
-    parser.add_argument("--answers", type=Path, default=DATA / "gsm8k_test.jsonl", help="lines with `answer`")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = material.parser(__doc__, rounds=5)
     args = parser.parse_args()
-    for path in (args.tokenizer, args.answers):
-        if not path.exists():
-            sys.exit(f"{path} is not there; give --tokenizer DIR and --answers FILE.jsonl (GSM8K's test file)")
-    from transformers import PreTrainedTokenizerFast
-
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(args.tokenizer)
+    tokenizer, answers, _ = material.load(args)
     decoder = Decoder(tokenizer)
-    answers = [json.loads(line)["answer"] for line in args.answers.open(encoding="utf-8")]
     steps = [tokenizer.encode(a.partition("\n####")[0] + "\n", add_special_tokens=False) for a in answers]
     end = tokenizer.encode("#### 18", add_special_tokens=False)
     rng = random.Random(0)

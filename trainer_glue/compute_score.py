@@ -12,17 +12,17 @@ may be changed, `rewardkit verl-args` prints the keys of the reward manager, whi
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from rewardkit.batch import Batch, Status
+from rewardkit.batch import Batch
 from rewardkit.errors import CompileError
 from rewardkit.expression import Reward, TokenReward
 from rewardkit.program import Program, compile
 from rewardkit.source import load_reward
+from trainer_glue.failures import FirstFailures
 
 
 class ComputeScore:
@@ -31,7 +31,7 @@ class ComputeScore:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.__name__ = "compute_score"
-        self._explained: set[str] = set()
+        self._failures = FirstFailures()
 
     def __call__(
         self,
@@ -57,17 +57,11 @@ class ComputeScore:
         info = extra_info if isinstance(extra_info, Mapping) else {}
         scores = self.program(Batch([solution_str], [gold], data_sources=[data_source], extra_infos=[info]))
         unscored = bool(scores.unscored[0])
-        self._explain(scores.reasons, scores.statuses)
+        self._failures.tell_of(scores)
         found = {"score": 0.0 if unscored else float(scores.total[0])}
         found |= {name: float(np.nan_to_num(values[0])) for name, values in scores.values.items()}
         found |= {f"{name}/status": float(scores.statuses[name][0]) for name in self.program.terms}
         return {**found, "unscored": float(unscored)}
-
-    def _explain(self, reasons: Mapping[str, Mapping[int, str]], statuses: Mapping[str, Any]) -> None:
-        for name, why in reasons.items():
-            if 0 in why and statuses[name][0] in (Status.ERROR, Status.BAD_GOLD) and name not in self._explained:
-                self._explained.add(name)
-                print(f"rewardkit: {name} could not score a row (shown once): {why[0]}", file=sys.stderr, flush=True)
 
 
 def compute_score_of(reward: Reward | TokenReward | str) -> ComputeScore:

@@ -10,18 +10,18 @@ groups where TRL gives a process whole groups. This module imports nothing of TR
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from rewardkit.batch import Batch, Status
+from rewardkit.batch import Batch
 from rewardkit.errors import CompileError, ConfigError, did_you_mean
 from rewardkit.expression import Reward, TokenReward
 from rewardkit.program import compile
-from rewardkit.scores import Scores
 from rewardkit.source import load_reward
+from trainer_glue.failures import FirstFailures
 from trainer_glue.unscored import UNSCORED_LIMIT, check_unscored
+from trainer_glue.verl.rows import prompt_of
 
 PREFIX: Final = "reward"
 _COLUMNS: Final[Mapping[str, str]] = {"data_source": "data_sources", "extra_info": "extra_infos"}
@@ -57,7 +57,7 @@ class RewardFunction:
         self.num_generations = num_generations
         self.unscored_limit = unscored_limit
         self.__name__ = "rewardkit"  # TRL names its own metrics after it
-        self._explained: set[str] = set()
+        self._failures = FirstFailures()
         if isinstance(self.program.reward, TokenReward):
             raise CompileError(
                 f"TRL takes one number a response, and {self.program.reward!r} is token-level",
@@ -102,7 +102,7 @@ class RewardFunction:
         """
         scores = self.program(self._batch(prompts, completions, completion_ids, trainer_state, columns))
         check_unscored(scores, self.unscored_limit)
-        self._explain(scores)
+        self._failures.tell_of(scores)
         if log_metric is not None:
             for key, value in scores.summary().items():
                 log_metric(f"{PREFIX}/{key}", value)
@@ -127,7 +127,7 @@ class RewardFunction:
                 f"it has {', '.join(sorted(columns)) or 'none'}",
                 hint=did_you_mean(self.ground_truth, columns) or "name the column: RewardFunction(ground_truth='...')",
             )
-        texts = [_text(prompt) for prompt in prompts]
+        texts = [prompt_of(prompt) or "" for prompt in prompts]
         groups = None
         if "group" in needs:
             groups = texts
@@ -151,21 +151,6 @@ class RewardFunction:
                     f"{count} responses of one prompt came, and a group has {self.num_generations}: {prompt[:80]!r}",
                     hint="make per_device_train_batch_size a multiple of num_generations, so that no group is split",
                 )
-
-    def _explain(self, scores: Scores) -> None:
-        """The first failure of each term goes to standard error in full; all are counted in the metrics."""
-        for name, reasons in scores.reasons.items():
-            failed = [row for row in sorted(reasons) if scores.statuses[name][row] in (Status.ERROR, Status.BAD_GOLD)]
-            if failed and name not in self._explained:
-                self._explained.add(name)
-                print(f"rewardkit: {name} could not score a row (shown once): {reasons[failed[0]]}", file=sys.stderr)
-
-
-def _text(prompt: Any) -> str:
-    """A prompt's text: the contents of its chat messages, a blank line between them."""
-    if isinstance(prompt, str):
-        return prompt
-    return "\n\n".join(text for message in prompt if isinstance(text := message.get("content"), str))
 
 
 def _last(completion: Any) -> str:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,6 +34,7 @@ from rewardkit.program import Program, compile
 from rewardkit.scores import Scores
 from rewardkit.source import load_reward, reward_from_config
 from rewardkit.workers import share_cores
+from trainer_glue.failures import FirstFailures
 from trainer_glue.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 from trainer_glue.verl.rows import Row, batch_of, row_of, rows_of
 
@@ -96,7 +96,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         self._eos = _eos_ids(tokenizer)
         self._waiting: list[tuple[Row, asyncio.Future[dict[str, Any]]]] = []
         self._drainer: asyncio.Task[None] | None = None
-        self._explained: set[str] = set()
+        self._failures = FirstFailures()
         self._check_seam(config)
         share_cores(int(_select(config, "reward.num_workers") or 1))  # each is an actor with graders of its own
 
@@ -113,7 +113,7 @@ class RewardManager(_Base):  # type: ignore[misc]
             item = data[-1]
             row = row_of(item, max_response_length=self._max_response_length, eos=self._eos)
         except Exception:
-            self._explain("input", traceback.format_exc())
+            self._failures.tell("input", traceback.format_exc())
             return self._failed()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[dict[str, Any]] = loop.create_future()
@@ -131,7 +131,7 @@ class RewardManager(_Base):  # type: ignore[misc]
                 rows = [row for row, _ in taken]
                 results = self._score_rows(rows) if self._cheap else await asyncio.to_thread(self._score_rows, rows)
             except Exception:
-                self._explain("scoring", traceback.format_exc())
+                self._failures.tell("scoring", traceback.format_exc())
                 results = [self._failed() for _ in taken]
             for (_, future), result in zip(taken, results, strict=True):
                 if not future.cancelled() and not future.get_loop().is_closed():
@@ -148,7 +148,7 @@ class RewardManager(_Base):  # type: ignore[misc]
             # A lone row is no group: what is relative to its group comes later, from the sampler.
             groups = list(range(len(members))) if "group" in self.program.needs else None
             scores = self.program.finish(leaves, step=step, groups=groups)
-            self._explain_all(scores)
+            self._failures.tell_of(scores)
             spent = {n: 1000 * leaves.spent[node].seconds / len(members) for n, node in self.program.terms.items()}
             for j, i in enumerate(members):
                 results[i] = self._result(scores, j, rows[i], spent)
@@ -207,7 +207,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         groups = batch.groups if any(g is not None for g in batch.groups or ()) else None
         scores = self.program.finish(self.program.leaves(batch), step=step, groups=groups)
         check_unscored(scores, self.unscored_limit)
-        self._explain_all(scores)
+        self._failures.tell_of(scores)
         mask = data.batch["attention_mask"][:, -responses.shape[-1] :].cpu().numpy().astype(np.bool_)
         if "response_mask" in data.batch:
             mask &= data.batch["response_mask"].cpu().numpy().astype(np.bool_)
@@ -262,21 +262,6 @@ class RewardManager(_Base):  # type: ignore[misc]
                 hint="set trainer.v1.sampler.custom_sampler={path: pkg://trainer_glue.verl, name: ReplayBuffer}",
             )
         logger.warning("rewardkit: without its sampler, unscored rows count as 0 and rewards stand on the last token")
-
-    def _explain_all(self, scores: Scores) -> None:
-        for name, reasons in scores.reasons.items():
-            if name in self._explained:
-                continue
-            for row in sorted(reasons):
-                if scores.statuses[name][row] in (Status.ERROR, Status.BAD_GOLD):
-                    self._explain(name, reasons[row])
-                    break
-
-    def _explain(self, name: str, reason: str) -> None:
-        """The first failure of each term goes to the log in full; the rest are counted."""
-        if name not in self._explained:
-            self._explained.add(name)
-            print(f"rewardkit: {name} could not score a row (shown once): {reason}", file=sys.stderr, flush=True)
 
 
 def _positional(args: tuple[Any, ...], config: Any, tokenizer: Any, num_examine: int) -> tuple[Any, Any, int]:
