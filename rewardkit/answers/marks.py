@@ -29,7 +29,7 @@ _STOP_TOKENS: Final = re.compile(
     r"<(?:\|(?:im_end|im_start|eot_id|eom_id|endoftext|end_of_text|end|user|assistant|start_header_id|begin_of_text)\|"
     r"|/s|eos|end_of_turn)>"
 )
-_ANY_TOKEN: Final = re.compile(r"<(?:/?think>|\||/s>|eos>|end_of)")
+_MAY_BE_TOKEN: Final = re.compile(r"<[|/te]")  # twice as fast as one that is sure
 _WORD: Final = re.compile(r"\w")
 
 
@@ -39,7 +39,7 @@ def visible_part(text: str) -> tuple[int, int] | None:
     The last ``</think>`` ends the reasoning (the opening tag may stand in the prompt). Reasoning that never ends was
     cut off, and nothing was said: None.
     """
-    if "<" not in text or _ANY_TOKEN.search(text) is None:
+    if "<" not in text or _MAY_BE_TOKEN.search(text) is None:
         return 0, len(text)
     closing = text.rfind("</think>")
     start = closing + 8 if closing >= 0 else 0

@@ -212,7 +212,7 @@ def grade_exact(response: str, gold: object, *, normalize: Normalize = "whitespa
     if part is None:
         return FAILED[Status.NO_ANSWER]
     start, stop = part
-    opening = response.rfind("<answer>", start, stop)
+    opening = response.rfind("<answer>", start, stop) if "<answer>" in response else -1  # backwards is slow
     closing = response.find("</answer>", opening, stop) if opening >= 0 else -1
     span = (opening + 8, closing) if closing >= 0 else (start, stop)
     text = response[span[0] : span[1]]
@@ -221,7 +221,14 @@ def grade_exact(response: str, gold: object, *, normalize: Normalize = "whitespa
     if not text.strip():
         return FAILED[Status.NO_ANSWER]
     answer = Answer(text, span, "answer-tag" if closing >= 0 else "whole")
-    return Grade(1.0 if _normalized(text, normalize) in texts else 0.0, Status.SCORED, "text", answer)
+    return Grade(1.0 if _is_one_of(text, texts, normalize) else 0.0, Status.SCORED, "text", answer)
+
+
+def _is_one_of(text: str, texts: list[str], how: Normalize) -> bool:
+    if how == "whitespace":  # most wrong texts differ in their first word, and the rest is not read
+        head = text.split(None, 1)[0]
+        texts = [t for t in texts if t.split(" ", 1)[0] == head]
+    return bool(texts) and _normalized(text, how) in texts
 
 
 def _normalized(text: str, how: Normalize) -> str:

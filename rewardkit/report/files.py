@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rewardkit.errors import DataError
 from rewardkit.report import scored, trl, verl
@@ -21,13 +21,6 @@ _EXPECTED: Final = (
     "expected a folder that verl dumped (trainer.rollout_data_dir: lines with `output` and `score`), "
     "TRL's completions (`completion`), or what `rewardkit score --out` wrote (`score`, `total_status`, `terms`)"
 )
-
-
-class _AllColumns(Rows):
-    """Rows with whatever columns the file has: a dump's keys are the names of its terms."""
-
-    def _columns(self, schema: Any) -> list[str]:
-        return list(schema.names)
 
 
 @dataclass(frozen=True)
@@ -56,7 +49,7 @@ class Dump:
         """
         seen = 0
         for number, file in enumerate(self.files):
-            source = _AllColumns(file, ())
+            source = Rows(file, None)  # all columns: a dump's keys are the names of its terms
             data = _Beside(self.data) if self.data is not None else None
             for chunk in source.chunks():
                 seen += len(chunk.rows)
@@ -91,7 +84,7 @@ def open_dump(path: Path, *, data: Path | None = None, weights: Mapping[str, flo
         MissingDependencyError: parquet without pyarrow.
     """
     files = _files(path)
-    first = next((row for file in files for chunk in _AllColumns(file, ()).chunks() for row in chunk.rows), None)
+    first = next((row for file in files for chunk in Rows(file, None).chunks() for row in chunk.rows), None)
     if first is None:
         raise DataError(f"{path} has no rows")
     layout = next((module.NAME for module in _LAYOUTS if module.is_row(first)), None)
@@ -128,7 +121,7 @@ class _Beside:
     """The rows of the scored file, taken as the scores are read."""
 
     def __init__(self, path: Path) -> None:
-        self._source = _AllColumns(path, ())
+        self._source = Rows(path, None)
         self._rows = chain.from_iterable(zip(c.rows, c.numbers, strict=True) for c in self._source.chunks())
         self._numbers: list[int] = []
 

@@ -28,7 +28,7 @@ from rewardkit.report.similar import clusters
 from rewardkit.report.steps import Timeline
 from rewardkit.report.texts import kept
 from rewardkit.scoring.tally import Moments
-from rewardkit.terms.units import count_words
+from rewardkit.terms.units import word_counts
 
 _TAKEN: Final = frozenset({TOTAL, WORDS, "step"})
 """Names of columns that every dump has; a term of that name gets another one."""
@@ -140,7 +140,7 @@ class _Found:
         columns: dict[str, Floats] = {TOTAL: rows.total, **rows.terms}
         words = None
         if rows.responses is not None:
-            words = columns[WORDS] = np.array([count_words(text) for text in rows.responses], dtype=np.float64)
+            words = columns[WORDS] = word_counts(rows.responses)
             self.words.add(words, plain)
         if rows.steps is not None:
             columns["step"] = rows.steps.astype(np.float64)

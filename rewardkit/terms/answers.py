@@ -31,15 +31,13 @@ MATH_BATCH_SECONDS: Final = 120.0
 """Wall time that a batch may wait for the workers; answers that none has begun by then are unscored, not wrong."""
 
 
-def _column(grades: Iterable[Grade], n: int) -> Column:
-    values = np.zeros(n)
-    statuses = np.zeros(n, dtype=np.int8)
-    reasons: dict[int, str] = {}
-    for i, grade in enumerate(grades):
-        values[i], statuses[i] = grade.value, grade.status
-        if grade.reason:
-            reasons[i] = grade.reason
-    return Column(values, statuses, reasons)
+def _column(found: Iterable[Grade]) -> Column:
+    grades = list(found)
+    return Column(
+        np.array([grade.value for grade in grades], dtype=np.float64),
+        np.array([grade.status for grade in grades], dtype=np.int8),
+        {i: grade.reason for i, grade in enumerate(grades) if grade.reason},
+    )
 
 
 def _rows(batch: Batch) -> Iterable[tuple[str, object, str | None]]:
@@ -64,7 +62,7 @@ def gsm8k(batch: Batch, *, mode: GSM8KMode = "flexible") -> Column:
             others reproduce published numbers, faults included: ``verl-strict``, ``verl-flexible``,
             ``lm-eval-strict``, ``lm-eval-flexible``.
     """
-    return _column((grade_gsm8k(r, g, mode=mode, prompt=p) for r, g, p in _rows(batch)), len(batch))
+    return _column((grade_gsm8k(r, g, mode=mode, prompt=p) for r, g, p in _rows(batch)))
 
 
 @term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, builtin=True)
@@ -89,7 +87,7 @@ def numeric(
     grades = (
         grade_numeric(r, g, tolerance=tolerance, relative=relative, mode=mode, prompt=p) for r, g, p in _rows(batch)
     )
-    return _column(grades, len(batch))
+    return _column(grades)
 
 
 @term(verdict=True, needs=("ground_truth",), batched=True, builtin=True)
@@ -103,7 +101,7 @@ def choice(batch: Batch) -> Column:
     Args:
         batch: the responses and their ground truths: a letter, or a text that starts with one, ``(C) Paris``.
     """
-    return _column((grade_choice(r, g) for r, g, _ in _rows(batch)), len(batch))
+    return _column((grade_choice(r, g) for r, g, _ in _rows(batch)))
 
 
 @term(verdict=True, needs=("ground_truth",), batched=True, builtin=True)
@@ -119,7 +117,7 @@ def exact(batch: Batch, *, normalize: Literal["whitespace", "words", "letters"] 
         normalize: ``whitespace`` folds runs of blanks; ``words`` also takes out case, punctuation and articles;
             ``letters`` leaves letters and digits only, without case.
     """
-    return _column((grade_exact(r, g, normalize=normalize) for r, g, _ in _rows(batch)), len(batch))
+    return _column((grade_exact(r, g, normalize=normalize) for r, g, _ in _rows(batch)))
 
 
 @term(verdict=True, needs=("ground_truth",), batched=True, cost="worker", builtin=True)
@@ -160,4 +158,4 @@ def math_equal(
         cpu_seconds=cpu_seconds,
         budget_seconds=MATH_BATCH_SECONDS,
     )
-    return _column(grades, len(batch))
+    return _column(grades)

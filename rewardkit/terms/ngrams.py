@@ -17,7 +17,7 @@ from pydantic import Field
 
 from rewardkit.batch import Batch, Mask, Score, Status
 from rewardkit.declaration import term
-from rewardkit.terms.units import Unit, code_points, count_words, needs_of_unit
+from rewardkit.terms.units import Unit, code_points, needs_of_unit, word_counts
 
 MAX_CHARS: Final = 1 << 20
 """Longest response that is cut into units; as for answers, longer text is a fault."""
@@ -49,7 +49,7 @@ def words_of(text: str) -> Sequence[str]:
         _TooLong: more than ``MAX_UNITS``.
     """
     text = text.lower() if text.isascii() else _with_blanks(text.lower())
-    if count_words(text) > MAX_UNITS:
+    if len(text) > MAX_UNITS and word_counts([text])[0] > MAX_UNITS:
         raise _TooLong
     words = text.split()
     if max(map(len, words), default=0) > LONGEST_WORD:

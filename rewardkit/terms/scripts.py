@@ -17,6 +17,7 @@ from rewardkit.terms.units import LONG, code_points
 
 _SHORT: Final = 200
 """Characters below which a plain count is the fastest."""
+_LETTER: Final = regex.compile("[A-Za-z]")
 _WIDE: Final = 1 << 16
 MAX_CHARS: Final = 1 << 20
 """Longest response whose letters are counted; longer ones are LIMIT."""
@@ -60,6 +61,8 @@ def script_share(
 def _share(text: str, scripts: tuple[str, ...]) -> float | Score:
     if len(text) > MAX_CHARS:
         return Score(status=Status.LIMIT, reason=f"more than {MAX_CHARS} characters")
+    if text.isascii():  # all of its letters are of one script
+        return float(_of_scripts(*scripts).match("a") is not None and _LETTER.search(text) is not None)
     counts = _counts(text)
     letters = "".join(filter(str.isalpha, counts))
     wanted = sum(counts[character] for character in _of_scripts(*scripts).findall(letters))

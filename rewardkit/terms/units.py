@@ -5,7 +5,7 @@ Long texts go through numpy: a hostile megabyte costs milliseconds, as a short t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -32,8 +32,8 @@ def counts(batch: Batch, unit: Unit) -> Floats:
 
 def _counted(batch: Batch, unit: Unit) -> Floats:
     if unit == "words":
-        found = [count_words(text) for text in batch.responses]
-    elif unit == "characters":
+        return word_counts(batch.responses)
+    if unit == "characters":
         found = [len(text) for text in batch.responses]
     else:
         assert batch.tokens is not None  # declared as a need
@@ -47,15 +47,52 @@ def needs_of_unit(p: Mapping[str, Any]) -> tuple[Need, ...]:
 
 
 LONG: Final = 1 << 14
-"""Characters from which numpy is faster than ``str.split``."""
+"""Characters from which numpy is faster than a string's own methods."""
+_PART: Final = 1 << 16
+"""Bytes of text that are looked at together: they stay in a core's cache."""
 
 
-def count_words(text: str) -> int:
-    """``len(text.split())``, in a few milliseconds for a megabyte."""
-    if len(text) < LONG:
-        return len(text.split())
-    blank = _blanks()[np.minimum(code_points(text), len(_blanks()) - 1)]
-    return int(not blank[0]) + int(np.count_nonzero(blank[:-1] & ~blank[1:]))
+def word_counts(texts: Sequence[str]) -> Floats:
+    """``len(text.split())`` of each text, several times faster: shape (texts,).
+
+    The texts' UTF-8 is read as bytes, many texts at once: a word starts where a byte is no blank and the one before is.
+    """
+    found = np.empty(len(texts))
+    part: list[bytes] = []
+    first = size = 0
+    for i, text in enumerate(texts):
+        part.append(text.encode("utf-8", "surrogatepass"))
+        size += len(part[-1])
+        if size >= _PART or i == len(texts) - 1:
+            _count_part(part, found[first : i + 1])
+            part, first, size = [], i + 1, 0
+    return found
+
+
+def _count_part(part: list[bytes], found: Floats) -> None:
+    joined = np.frombuffer(b"\n".join([*part, b""]), dtype=np.uint8)
+    blank = (joined == 0x20) | (joined - 0x09 < 5) | (joined - 0x1C < 4)  # unsigned: what is smaller wraps around
+    if not all(map(bytes.isascii, part)):
+        _mark_wide_blanks(joined, blank)
+    starts = np.empty(len(blank), dtype=np.bool_)
+    starts[:1] = ~blank[:1]
+    np.greater(blank[:-1], blank[1:], out=starts[1:])
+    end = 0
+    for i, text in enumerate(part):
+        begin, end = end, end + len(text) + 1
+        found[i] = np.count_nonzero(starts[begin:end])
+
+
+def _mark_wide_blanks(joined: npt.NDArray[np.uint8], blank: Mask) -> None:
+    """Mark every byte of the blanks that take two or three: U+0085, U+00A0, and others up to U+3000."""
+    places = np.flatnonzero((joined == 0xC2) | ((joined >= 0xE1) & (joined <= 0xE3)))
+    lead, second, third = (joined[np.minimum(places + i, len(joined) - 1)].astype(np.int64) for i in range(3))
+    is_pair = lead == 0xC2
+    code = np.where(is_pair, second, (lead & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F)
+    is_blank = _blanks()[np.minimum(code, len(_blanks()) - 1)]
+    places, is_pair = places[is_blank], is_pair[is_blank]
+    blank[places] = blank[places + 1] = True
+    blank[places[~is_pair] + 2] = True
 
 
 def code_points(text: str) -> npt.NDArray[np.uint32]:
