@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from rewardkit.asking import Question
 from rewardkit.batch import Batch, Floats, Mask, Status, Statuses
 from rewardkit.column import NOT_RUN, Column
 from rewardkit.errors import CompileError
@@ -53,6 +54,7 @@ class Context:
 
     columns: Mapping[Expression, Column]
     polarity: Mapping[Expression, Polarity]
+    questions: Mapping[Expression, Sequence[Question]]
     batch: Batch
     step: int | None
     groups: Sequence[Hashable] | None
@@ -69,8 +71,26 @@ def evaluate(root: Expression, context: Context) -> dict[Expression, Values]:
     with np.errstate(invalid="ignore", over="ignore"):
         for node in root.walk():
             operands = [found[a] for a in node.args]
+            for question in context.questions.get(node, ()):
+                operands[question.operand] = _unasked(question, operands)
             found[node] = _RULES[node.op](node, operands, context)
     return found
+
+
+def settled(question: Question, decider: Values) -> Mask:
+    """The rows on which one operand decides without the dear one: it has a value, which the rest can't move."""
+    final = (decider.value >= question.low) & (decider.value <= question.high)
+    return final & ~decider.floored  # NaN is in no interval
+
+
+def _unasked(question: Question, operands: Sequence[Values]) -> Values:
+    """The dear operand, a copy of the deciding one where that decides; the first of several has the last word."""
+    dear = operands[question.operand]
+    value, status, floored = dear.value.copy(), dear.status.copy(), dear.floored.copy()
+    for i in reversed(question.deciders):
+        rows = settled(question, operands[i])
+        value[rows], status[rows], floored[rows] = operands[i].value[rows], operands[i].status[rows], False
+    return Values(value, status, floored)
 
 
 def schedule_value(points: Sequence[tuple[int, float]], shape: str, step: int) -> float:

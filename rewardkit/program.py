@@ -2,9 +2,9 @@
 
 A :class:`Program` is a formula with what was worked out once: its bounds, the polarity of its terms, the names in its
 logs. It runs in two stages that together are one pass: :meth:`Program.leaves` runs the terms, each distinct one once,
-equal rows once, and a branch of ``when`` only on the rows that take it; :meth:`Program.finish` is the arithmetic. A
-trainer that scores rows one by one and sees whole groups only later calls the first where the rows are and the second
-where the groups are.
+equal rows once, a branch of ``when`` only on the rows that take it, and dear terms only where cheap ones leave the
+value open; :meth:`Program.finish` is the arithmetic. A trainer that scores rows one by one and sees whole groups only
+later calls the first where the rows are and the second where the groups are.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
+from rewardkit.asking import Question, dearness, is_dear, questions, waits
 from rewardkit.batch import Batch, Mask, Status
 from rewardkit.column import NOT_RUN, Column, run_term
-from rewardkit.declaration import Cost, Need
+from rewardkit.declaration import Need
 from rewardkit.errors import FormulaError, KindError
-from rewardkit.evaluate import Context, Values, evaluate, route_choice
+from rewardkit.evaluate import Context, Values, evaluate, route_choice, settled
 from rewardkit.expression import Condition, Expression, Reward, TokenReward, as_reward
 from rewardkit.intervals import Interval, all_bounds
 from rewardkit.polarity import Polarity, polarities
 from rewardkit.scores import Scores
 
-_ORDER: Final = {Cost.CHEAP: 0, Cost.CPU: 1, Cost.WORKER: 2, Cost.REMOTE: 3}
-_DEAR: Final = (Cost.WORKER, Cost.REMOTE)
 _DEDUPLICATE_FROM: Final = 2
 """Rows from which looking for equal ones can pay."""
 
@@ -69,6 +68,7 @@ class Program:
     reward: Reward | TokenReward
     _intervals: Mapping[Expression, Interval] = field(repr=False)
     _polarity: Mapping[Expression, Polarity] = field(repr=False)
+    _questions: Mapping[Expression, Sequence[Question]] = field(repr=False)
     _names: Mapping[str, Expression] = field(repr=False)
 
     @property
@@ -147,7 +147,9 @@ class Program:
 
         A row's total differs from its root's value in one case: a failure in a place of mixed polarity pays the floor.
         """
-        return evaluate(self.reward, Context(leaves.columns, self._polarity, leaves.batch, step, groups))
+        return evaluate(
+            self.reward, Context(leaves.columns, self._polarity, self._questions, leaves.batch, step, groups)
+        )
 
     def _floored(self, root: Values) -> Values:
         """Rows with a policy-caused failure in a place of mixed polarity get the least that the formula can pay."""
@@ -186,7 +188,8 @@ def compile(reward: Reward | TokenReward | float | str) -> Program:  # noqa: A00
     if isinstance(reward, Condition) and not isinstance(reward, Reward):
         raise KindError(f"compile got a Condition, {reward!r}", hint="pay it with when(condition, 1, 0)")
     root = reward if isinstance(reward, TokenReward) else as_reward(reward, "compile")
-    return Program(root, all_bounds(root), polarities(root), _log_names(root))
+    intervals = all_bounds(root)
+    return Program(root, intervals, polarities(root), questions(root, intervals), _log_names(root))
 
 
 def _log_names(root: Expression) -> dict[str, Expression]:
@@ -258,6 +261,8 @@ class _Run:
                 self.demand(branch, rows & (choice == i))
         elif node.op in ("and", "or"):
             self._demand_logic(node, rows)
+        elif node in self.program._questions:
+            self._demand_open(node, rows)
         else:
             for operand in node.args:
                 self.demand(operand, rows)
@@ -265,7 +270,7 @@ class _Run:
     def _demand_when(self, node: Expression, rows: Mask) -> None:
         condition, then, otherwise = node.args
         self.demand(condition, rows)
-        if _waits(condition):
+        if waits(condition):
             self.demand(then, rows)
             self.demand(otherwise, rows)
             return
@@ -276,17 +281,32 @@ class _Run:
     def _demand_logic(self, node: Expression, rows: Mask) -> None:
         """Cheap operands run everywhere, for the logs' sake; dear ones where the cheap ones leave it open."""
         decides = 0.0 if node.op == "and" else 1.0
-        for operand in sorted(node.args, key=_dearest):
-            if _dearest(operand) >= _ORDER[_DEAR[0]]:
+        for operand in sorted(node.args, key=dearness):
+            if is_dear(operand):
                 for other in node.args:
-                    if other is not operand and not _waits(other):
+                    if other is not operand and not waits(other):
                         found = self._values(other)
                         answered = (found.status == Status.SCORED) & ~found.floored
                         rows = rows & ~((found.value == decides) & answered)
             self.demand(operand, rows)
 
+    def _demand_open(self, node: Expression, rows: Mask) -> None:
+        """Dear operands last, on the rows that the cheaper ones leave open."""
+        asked = self.program._questions[node]
+        later = {question.operand for question in asked}
+        for i, operand in enumerate(node.args):
+            if i not in later:
+                self.demand(operand, rows)
+        for question in asked:
+            deciders = [self._values(node.args[i]) for i in question.deciders]
+            still_open = ~np.logical_or.reduce([settled(question, decider) for decider in deciders])
+            self.demand(node.args[question.operand], rows & still_open)
+
     def _values(self, node: Expression) -> Values:
-        context = Context(self.columns, self.program._polarity, self.batch, self.batch.step, self.batch.groups)
+        program = self.program
+        context = Context(
+            self.columns, program._polarity, program._questions, self.batch, self.batch.step, self.batch.groups
+        )
         return evaluate(node, context)[node]
 
     def _run(self, node: Expression, rows: Mask) -> None:
@@ -347,12 +367,3 @@ def _equal_rows(batch: Batch, needs: frozenset[Need]) -> npt.NDArray[np.intp] | 
     except TypeError:  # an unhashable gold, such as a list
         return None
     return None if len(seen) == len(batch) else first
-
-
-def _dearest(node: Expression) -> int:
-    return max((_ORDER[n.term.cost] for n in node.walk() if n.term is not None), default=0)
-
-
-def _waits(node: Expression) -> bool:
-    """Whether a node's value is known only in stage two: it depends on the step or on the group."""
-    return any(n.op == "schedule" or n.op.startswith("group_") for n in node.walk())

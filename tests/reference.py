@@ -12,7 +12,7 @@ from typing import Any
 from rewardkit import Batch, Status
 from rewardkit.column import run_term
 from rewardkit.expression import Expression, TokenReward
-from rewardkit.intervals import bounds
+from rewardkit.intervals import bounds, may_step_out
 from rewardkit.polarity import Polarity, polarities
 
 POLICY = {Status.NO_ANSWER, Status.AMBIGUOUS, Status.LIMIT, Status.TIMEOUT}
@@ -47,7 +47,26 @@ class Reference:
         return len(self.batch.tokens[i]) if self.batch.tokens is not None else 0
 
     def at(self, node: Expression, i: int) -> Value:
-        return getattr(self, f"_{node.op}")(node, [self.at(a, i) for a in node.args], i)
+        args = [self.at(a, i) for a in node.args]
+        if node.op in ("mul", "minimum", "maximum"):
+            args = self.asked(node, args)
+        return getattr(self, f"_{node.op}")(node, args, i)
+
+    def asked(self, node: Expression, args: list[Value]) -> list[Value]:
+        """A dear operand counts as a copy of a cheaper one that decides without it."""
+        args = list(args)
+        for k in sorted(range(len(args)), key=lambda k: price(node.args[k])):
+            dear = node.args[k]
+            if price(dear) < price_of("worker") or may_step_out(dear) or comes_later(dear):
+                continue
+            for other, v in zip(node.args, list(args), strict=True):
+                if price(other) >= price(dear) or comes_later(other) or v.value is None or v.floored:
+                    continue
+                least, most = bounds(dear).low, bounds(dear).high
+                if {"mul": v.value == 0, "minimum": v.value <= least, "maximum": v.value >= most}[node.op]:
+                    args[k] = Value(v.value, v.status)
+                    break
+        return args
 
     # --- leaves
 
@@ -290,6 +309,20 @@ class Reference:
             if n:
                 tokens[hit] += (args[0].value or 0.0) / len(hits)
         return Value(args[0].value, args[0].status, args[0].floored, tokens)
+
+
+def price_of(cost: str) -> int:
+    return ["cheap", "cpu", "worker", "remote"].index(cost)
+
+
+def price(node: Expression) -> int:
+    return max((price_of(n.term.cost) for n in node.walk() if n.term is not None), default=0)
+
+
+def comes_later(node: Expression) -> bool:
+    """Not known row by row: it is about tokens, the group or the step."""
+    late = any(n.op == "schedule" or n.op.startswith("group_") for n in node.walk())
+    return late or isinstance(node, TokenReward)
 
 
 def observed(node: Expression) -> bool:

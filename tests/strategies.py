@@ -68,13 +68,18 @@ def judged(sample: Sample, *, rubric: str = "x") -> Score:
     return found if found.status else Score(float(found.value > 0))
 
 
+@term(bounds=(-1, 2), cost="worker")
+def costly(sample: Sample) -> Score:
+    return scripted(sample.response, "costly")
+
+
 @term(per_token=True, bounds=(-50, 50), optional=True)
 def dense(sample: Sample) -> Any:
     found = scripted(sample.response, "dense")
     return found if found.status else np.full(len(sample.tokens or ()), found.value / 3)
 
 
-TERMS = {t.name: t for t in (alpha, beta, right, judged, dense)}
+TERMS = {t.name: t for t in (alpha, beta, right, judged, costly, dense)}
 NAMES = tuple(TERMS)
 
 numbers = st.floats(-4, 4, allow_nan=False, width=32) | st.sampled_from([0, 1, -1, 0.5, 2, 1e-7])
@@ -111,7 +116,7 @@ def _built(build: Any, *operands: Any) -> Any:
         return operands[0]
 
 
-_terms = st.builds(alpha) | st.builds(beta, numbers.map(float))
+_terms = st.builds(alpha) | st.builds(costly) | st.builds(beta, numbers.map(float))
 verdict_terms = st.builds(right) | st.builds(judged, rubric=st.sampled_from(["x", 'it\'s "so"']))
 _schedules = st.builds(schedule, st.dictionaries(st.integers(0, 30), numbers, min_size=1, max_size=3)) | st.builds(
     lambda a, b, s, begin: linear(a, b, steps=s, begin=begin), numbers, numbers, st.integers(1, 20), st.integers(0, 5)

@@ -226,6 +226,58 @@ def test_what_a_plan_leaves_out_shows_nowhere(operator: str) -> None:
             np.testing.assert_equal(scores.total[0], np.nan if expected.value is None else expected.value)
 
 
+DEAR = [
+    "right() * costly()",
+    "right() * (costly() - 0.5)",  # mixed: a failure of right() pays the floor, so it decides nothing
+    "0.5 * costly() * right()",
+    "right() * costly() * judged()",
+    "minimum(alpha(), costly(), 0.5)",
+    "maximum(alpha(), costly(), judged())",
+    "maximum(2 * beta(), costly()) * right()",
+]
+
+
+@pytest.mark.parametrize("text", DEAR)
+def test_what_a_dear_operand_would_have_said_where_it_is_not_asked_shows_nowhere(text: str) -> None:
+    formula = parse(text, terms=TERMS)
+    answers = ("-2", "-1", "0", "1", "2", "NO_ANSWER", "BAD_GOLD", "ERROR")
+    rows = [
+        f"alpha={one} right={one} beta={one} costly={other} judged={other}"
+        for one, other in itertools.product(answers, repeat=2)
+    ]
+    batch = Batch(rows)
+    scores = compile(formula)(batch)
+    for i, row in enumerate(rows):
+        expected = Reference(formula, batch).total(i)
+        assert Status(int(scores.status[i])) is expected.status, row
+        np.testing.assert_equal(scores.total[i], np.nan if expected.value is None else expected.value, row)
+
+
+ASKED = [
+    # formula, and of rows on which `right` is 0, 1, and without an answer: those on which the dear term is asked
+    ("right() * (costly() + 1)", {1}),
+    ("(costly() + 1) * right() * 0.5", {1}),
+    ("right() * costly()", {1, 2}),  # mixed: where right() has no answer, the floor is paid
+    ("minimum(right() - 1, costly())", {1}),  # costly() is -1 at least
+    ("maximum(2 * right(), costly())", {0, 2}),  # and 2 at most
+    ("right() + costly()", {0, 1, 2}),
+    ("mean(right(), costly())", {0, 1, 2}),
+    ("right() * (costly() + group_rank(alpha()))", {0, 1, 2}),
+    ("schedule({0: 0, 9: 1}) * costly()", {0, 1, 2}),
+    ("right() * costly() + 0.1 * costly()", {0, 1, 2}),
+    ("right() * judged()", {0, 1, 2}),  # it may be NOT_APPLICABLE, and then there is no value
+]
+
+
+@pytest.mark.parametrize(("text", "asked"), ASKED)
+def test_dear_terms_run_where_cheap_ones_leave_the_value_open(text: str, asked: set[int]) -> None:
+    program = compile(parse(text, terms=TERMS))
+    batch = Batch(["right=0", "right=1", "right=NO_ANSWER"], groups=["g"] * 3)
+    name = "judged" if "judged" in text else "costly"
+    statuses = program(batch).statuses[name]
+    assert set(np.flatnonzero(statuses != Status.NOT_APPLICABLE).tolist()) == asked
+
+
 FAILED = [
     # formula, what a row pays whose alpha has no answer (its bounds are -2 and 3) and whose right is 0
     ("alpha()", -2),

@@ -20,7 +20,6 @@ import inspect
 import logging
 import traceback
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -233,7 +232,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         ids = batch["prompts"]
         masks = batch["attention_mask"][:, : ids.shape[-1]].bool()
         texts = self._decoder([line[mask].tolist() for line, mask in zip(ids, masks, strict=True)])
-        return [row if row.prompt is not None else replace(row, prompt=t) for row, t in zip(rows, texts, strict=True)]
+        return [row if row.prompt is not None else row._replace(prompt=t) for row, t in zip(rows, texts, strict=True)]
 
     def _examine(self, texts: Any, rows: list[Row], scores: Scores) -> None:
         """Print the first responses of each data source, as verl's own managers do."""

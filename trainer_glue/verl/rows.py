@@ -7,8 +7,7 @@ they say where a response ends: 0.9 gives ``response_len`` for each row, the oth
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,18 +15,17 @@ from rewardkit.batch import Batch
 from rewardkit.decoding import Decoder
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One response as it came from verl. Its tokens are a list, or a view of the batch's array."""
 
     tokens: Sequence[int]
-    ground_truth: Any = None
-    prompt: str | None = None
-    data_source: str | None = None
-    group: str | None = None
-    extra_info: Mapping[str, Any] | None = None
-    truncated: bool | None = None
-    step: int | None = None
+    truncated: bool | None
+    ground_truth: Any
+    prompt: str | None
+    data_source: str | None
+    group: str | None
+    extra_info: Mapping[str, Any]
+    step: int | None
 
 
 def row_of(item: Any, *, max_response_length: int | None = None, eos: frozenset[int] = frozenset()) -> Row:
@@ -44,16 +42,10 @@ def row_of(item: Any, *, max_response_length: int | None = None, eos: frozenset[
     given = columns.get("response_len")
     length = int(given) if given is not None else int(item.batch["attention_mask"][-width:].sum()) if width else 0
     tokens = responses[:length].tolist()
-    step = columns.get("global_steps")
     return Row(
-        tokens=tokens,
-        ground_truth=ground_truth_of(columns.get("reward_model")),
-        prompt=prompt_of(columns.get("raw_prompt")),
-        data_source=_text(columns.get("data_source")),
-        group=_text(columns.get("uid")),
-        extra_info=_mapping(columns.get("extra_info")),
-        truncated=_truncated(tokens, max_response_length, eos),
-        step=None if step is None else int(step),
+        tokens,
+        _truncated(tokens, max_response_length, eos),
+        *(read(columns.get(column)) for column, read in _READERS.items()),
     )
 
 
@@ -67,24 +59,14 @@ def rows_of(data: Any, *, max_response_length: int | None = None, eos: frozenset
     if given is not None:
         lengths = np.asarray(given, dtype=int)
 
-    def column(name: str, read: Callable[[Any], Any]) -> list[Any]:
-        values = columns.get(name)
-        return [None] * n if values is None else [read(value) for value in values]
+    def read_all(column: str, read: Callable[[Any], Any]) -> list[Any]:
+        values = columns.get(column)
+        return [read(None)] * n if values is None else [read(value) for value in values]
 
     tokens = [responses[i, :length] for i, length in enumerate(lengths.tolist())]
-    return [
-        Row(ids, gold, prompt, source, group, info or {}, _truncated(ids, max_response_length, eos), step)
-        for ids, gold, prompt, source, group, info, step in zip(
-            tokens,
-            column("reward_model", ground_truth_of),
-            column("raw_prompt", prompt_of),
-            column("data_source", _text),
-            column("uid", _text),
-            column("extra_info", _mapping),
-            column("global_steps", lambda step: None if step is None else int(step)),
-            strict=True,
-        )
-    ]
+    truncated = [_truncated(ids, max_response_length, eos) for ids in tokens]
+    read = [read_all(column, reader) for column, reader in _READERS.items()]
+    return list(map(Row, tokens, truncated, *read))
 
 
 def batch_of(rows: Sequence[Row], decoder: Decoder, *, step: int | None = None, tokens: bool = True) -> Batch:
@@ -102,7 +84,7 @@ def batch_of(rows: Sequence[Row], decoder: Decoder, *, step: int | None = None, 
         prompts=[r.prompt for r in rows],
         data_sources=[r.data_source for r in rows],
         groups=[r.group for r in rows],
-        extra_infos=[r.extra_info or {} for r in rows],
+        extra_infos=[r.extra_info for r in rows],
         truncated=[r.truncated for r in rows],
         tokens=[_as_list(r.tokens) for r in rows] if tokens else None,
         step=step,
@@ -133,6 +115,21 @@ def _text(value: Any) -> str | None:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def _number(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "reward_model": ground_truth_of,
+    "raw_prompt": prompt_of,
+    "data_source": _text,
+    "uid": _text,
+    "extra_info": _mapping,
+    "global_steps": _number,
+}
+"""verl's columns in the order of a row's fields after ``truncated``, and how each is read; they read None, too."""
 
 
 def _as_list(tokens: Sequence[int]) -> list[int]:
