@@ -234,6 +234,7 @@ DEAR = [
     "minimum(alpha(), costly(), 0.5)",
     "maximum(alpha(), costly(), judged())",
     "maximum(2 * beta(), costly()) * right()",
+    "minimum(costly(), alpha(), right() - 2)",
 ]
 
 
@@ -245,6 +246,7 @@ def test_what_a_dear_operand_would_have_said_where_it_is_not_asked_shows_nowhere
         f"alpha={one} right={one} beta={one} costly={other} judged={other}"
         for one, other in itertools.product(answers, repeat=2)
     ]
+    rows.append("alpha=NO_ANSWER right=LIMIT costly=1")  # both decide
     batch = Batch(rows)
     scores = compile(formula)(batch)
     for i, row in enumerate(rows):
