@@ -9,46 +9,24 @@ later calls the first where the rows are and the second where the groups are.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from rewardkit.asking import Question, dearness, is_dear, questions, waits
-from rewardkit.batch import Batch, Mask, Status
-from rewardkit.column import NOT_RUN, Column, run_term
+from rewardkit.asking import Question, questions
+from rewardkit.batch import Batch, Status
+from rewardkit.column import NOT_RUN, Column
 from rewardkit.declaration import Need
 from rewardkit.errors import FormulaError, KindError
-from rewardkit.evaluate import Context, Values, evaluate, route_choice, settled
+from rewardkit.evaluate import Context, Values, evaluate
 from rewardkit.expression import Condition, Expression, Reward, TokenReward, as_reward
 from rewardkit.intervals import Interval, all_bounds
 from rewardkit.polarity import Polarity, polarities
+from rewardkit.running import Run, Spent
 from rewardkit.scores import Scores
-
-_DEDUPLICATE_FROM: Final = 2
-"""Rows from which looking for equal ones can pay."""
-
-
-@dataclass(slots=True)
-class Spent:
-    """What one term's node cost over a batch."""
-
-    seconds: float = 0.0
-    """Wall time inside the term."""
-    asked: int = 0
-    """Rows on which its value could matter."""
-    ran: int = 0
-    """Rows that it ran on: equal rows run once."""
-
-    def add(self, other: Spent) -> None:
-        """Take in what it cost over another batch."""
-        self.seconds += other.seconds
-        self.asked += other.asked
-        self.ran += other.ran
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +91,7 @@ class Program:
 
     def leaves(self, batch: Batch) -> Leaves:
         """Stage one: run the terms, each only where its value can matter."""
-        run = _Run(self, batch)
-        run.demand(self.reward, np.ones(len(batch), dtype=np.bool_))
+        run = Run(self.reward, self._polarity, self._questions, batch)
         return Leaves(batch, run.columns, run.spent)
 
     def finish(self, leaves: Leaves, *, step: int | None = None, groups: Sequence[Hashable] | None = None) -> Scores:
@@ -229,141 +206,3 @@ def _log_names(root: Expression) -> dict[str, Expression]:
 def _public(status: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
     """Rows that the plan left out are NOT_APPLICABLE to everyone else."""
     return np.where(status == NOT_RUN, np.int8(Status.NOT_APPLICABLE), status).astype(np.int8)
-
-
-class _Run:
-    """One pass of stage one over one batch: which term runs on which rows."""
-
-    def __init__(self, program: Program, batch: Batch) -> None:
-        self.program = program
-        self.batch = batch
-        self.columns: dict[Expression, Column] = {
-            node: Column.unrun(len(batch), tokens=isinstance(node, TokenReward))
-            for node in program.reward.walk()
-            if node.op == "term"
-        }
-        self.spent = {node: Spent() for node in self.columns}
-        self._keys: dict[frozenset[Need], npt.NDArray[np.intp] | None] = {}
-
-    def demand(self, node: Expression, rows: Mask) -> None:
-        """Run what is needed to know ``node`` on ``rows``."""
-        if not rows.any():
-            return
-        if node.op == "term":
-            self._run(node, rows)
-        elif node.op.startswith("group_"):
-            self.demand(node.args[0], np.ones_like(rows))
-        elif node.op == "when":
-            self._demand_when(node, rows)
-        elif node.op == "route":
-            choice = route_choice(node, self.batch)
-            for i, branch in enumerate(node.args):
-                self.demand(branch, rows & (choice == i))
-        elif node.op in ("and", "or"):
-            self._demand_logic(node, rows)
-        elif node in self.program._questions:
-            self._demand_open(node, rows)
-        else:
-            for operand in node.args:
-                self.demand(operand, rows)
-
-    def _demand_when(self, node: Expression, rows: Mask) -> None:
-        condition, then, otherwise = node.args
-        self.demand(condition, rows)
-        if waits(condition):
-            self.demand(then, rows)
-            self.demand(otherwise, rows)
-            return
-        value = self._values(condition).value
-        self.demand(then, rows & (value == 1.0))
-        self.demand(otherwise, rows & (value == 0.0))
-
-    def _demand_logic(self, node: Expression, rows: Mask) -> None:
-        """Cheap operands run everywhere, for the logs' sake; dear ones where the cheap ones leave it open."""
-        decides = 0.0 if node.op == "and" else 1.0
-        for operand in sorted(node.args, key=dearness):
-            if is_dear(operand):
-                for other in node.args:
-                    if other is not operand and not waits(other):
-                        found = self._values(other)
-                        answered = (found.status == Status.SCORED) & ~found.floored
-                        rows = rows & ~((found.value == decides) & answered)
-            self.demand(operand, rows)
-
-    def _demand_open(self, node: Expression, rows: Mask) -> None:
-        """Dear operands last, on the rows that the cheaper ones leave open."""
-        asked = self.program._questions[node]
-        later = {question.operand for question in asked}
-        for i, operand in enumerate(node.args):
-            if i not in later:
-                self.demand(operand, rows)
-        for question in asked:
-            deciders = [self._values(node.args[i]) for i in question.deciders]
-            still_open = ~np.logical_or.reduce([settled(question, decider) for decider in deciders])
-            self.demand(node.args[question.operand], rows & still_open)
-
-    def _values(self, node: Expression) -> Values:
-        program = self.program
-        context = Context(
-            self.columns, program._polarity, program._questions, self.batch, self.batch.step, self.batch.groups
-        )
-        return evaluate(node, context)[node]
-
-    def _run(self, node: Expression, rows: Mask) -> None:
-        column = self.columns[node]
-        todo = np.flatnonzero(rows & (column.statuses == NOT_RUN))
-        if not len(todo):
-            return
-        assert node.term is not None
-        first = self._first_equal(node.term.needs(node) | node.term.reads)
-        if first is None:
-            batch = self.batch if len(todo) == len(self.batch) else self.batch.take(todo)
-            column.put(cast(Sequence[int], todo), self._timed(node, batch, len(todo)))
-            return
-        # equal rows have one representative: the first of them in the batch
-        representatives, place = np.unique(first[todo], return_inverse=True)
-        part = self._timed(node, self.batch.take(representatives), len(todo))
-        full = Column(part.values[place], part.statuses[place])
-        full.reasons = {i: part.reasons[int(p)] for i, p in enumerate(place) if int(p) in part.reasons}
-        if part.tokens is not None:
-            full.tokens = [part.tokens[int(p)] for p in place]
-        column.put(cast(Sequence[int], todo), full)
-
-    def _timed(self, node: Expression, batch: Batch, asked: int) -> Column:
-        spent = self.spent[node]
-        start = time.perf_counter()
-        part = run_term(node, batch)
-        spent.seconds += time.perf_counter() - start
-        spent.asked += asked
-        spent.ran += len(batch)
-        return part
-
-    def _first_equal(self, needs: frozenset[Need]) -> npt.NDArray[np.intp] | None:
-        """For each row the first row that is equal in everything the term reads; None where all rows differ."""
-        if len(self.batch) < _DEDUPLICATE_FROM:
-            return None
-        if needs not in self._keys:
-            self._keys[needs] = _equal_rows(self.batch, needs)
-        return self._keys[needs]
-
-
-def _equal_rows(batch: Batch, needs: frozenset[Need]) -> npt.NDArray[np.intp] | None:
-    """A term may read everything in a Sample that it declared, and extra_info only where it declared that."""
-    columns: list[Sequence[Any]] = [batch.responses]
-    for need, column in (
-        ("ground_truth", batch.ground_truths),
-        ("prompt", batch.prompts),
-        ("data_source", batch.data_sources),
-        ("truncated", batch.truncated),
-    ):
-        if need in needs and column is not None:
-            columns.append(column)
-    if needs & {"extra_info", "tokens", "group"}:
-        return None
-    seen: dict[Any, int] = {}
-    keys = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-    try:
-        first = np.fromiter((seen.setdefault(key, i) for i, key in enumerate(keys)), dtype=np.intp, count=len(batch))
-    except TypeError:  # an unhashable gold, such as a list
-        return None
-    return None if len(seen) == len(batch) else first

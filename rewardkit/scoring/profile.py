@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from rewardkit.program import Program, Spent
+from rewardkit.batch import Batch
+from rewardkit.program import Program
+from rewardkit.running import Spent
 from rewardkit.scores import Scores
 
 T = TypeVar("T")
@@ -17,7 +19,6 @@ class Profile:
     """Adds up the seconds of each stage, and of each term with the rows that it ran on."""
 
     def __init__(self, program: Program) -> None:
-        self._program = program
         self.stages = dict.fromkeys(("reading", "terms", "arithmetic", "writing"), 0.0)
         self.terms = {name: Spent() for name in program.terms}
 
@@ -30,27 +31,35 @@ class Profile:
         finally:
             self.stages[name] += time.perf_counter() - start
 
-    def reads(self, items: Iterable[T]) -> Iterator[T]:
-        """The items, the time between them counted as reading."""
-        iterator = iter(items)
-        while True:
-            with self.stage("reading"):
-                try:
-                    item = next(iterator)
-                except StopIteration:
-                    return
-            yield item
-
-    def score(self, batch: Any) -> Scores:
+    def score(self, program: Program, batch: Batch) -> Scores:
         """What the program makes of a batch."""
         with self.stage("terms"):
-            leaves = self._program.leaves(batch)
-        for name, node in self._program.terms.items():
+            leaves = program.leaves(batch)
+        for name, node in program.terms.items():
             self.terms[name].add(leaves.spent[node])
         with self.stage("arithmetic"):
-            return self._program.finish(leaves, step=batch.step, groups=batch.groups)
+            return program.finish(leaves, step=batch.step, groups=batch.groups)
+
+    def merge(self, other: Profile) -> None:
+        """Take in what was spent on other rows."""
+        for name, seconds in other.stages.items():
+            self.stages[name] += seconds
+        for name, spent in other.terms.items():
+            self.terms[name].add(spent)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data: seconds by stage, and by term the seconds and rows."""
         terms = {n: {"seconds": s.seconds, "asked": s.asked, "ran": s.ran} for n, s in self.terms.items()}
         return {"stages": dict(self.stages), "terms": terms}
+
+
+def timed(items: Iterable[T]) -> Iterator[tuple[T, float]]:
+    """The items, each with the seconds that it took to come."""
+    iterator = iter(items)
+    while True:
+        start = time.perf_counter()
+        try:
+            item = next(iterator)
+        except StopIteration:
+            return
+        yield item, time.perf_counter() - start

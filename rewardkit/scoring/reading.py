@@ -40,16 +40,24 @@ class Chunk:
 class Rows:
     """A data file that can be read once, in chunks.
 
+    Args:
+        path: the file.
+        fields: what is wanted of a row, for a parquet file of which only those columns are read; None for all columns.
+        unanswered: whether rows may have no response, as those of a data set have none yet.
+
     Raises:
         DataError: no such file, or it can't be read.
         MissingDependencyError: it is parquet, and pyarrow is not installed.
     """
 
-    def __init__(self, path: Path, fields: Collection[str]) -> None:
+    def __init__(self, path: Path, fields: Collection[str] | None, *, unanswered: bool = False) -> None:
         self.path = path
+        """As the user named it, for messages."""
+        self._file = path.absolute()  # another process may read it, in another folder
         self._fields = fields
+        self._unanswered = unanswered
         try:
-            with path.open("rb") as file:
+            with self._file.open("rb") as file:
                 self.is_parquet = file.read(4) == b"PAR1"
         except FileNotFoundError:
             raise DataError(f"no file {path}", hint="a file of JSON lines or parquet") from None
@@ -73,11 +81,11 @@ class Rows:
         return self._parquet() if self.is_parquet else self._lines()
 
     def _lines(self) -> Iterator[Chunk]:
-        size = max(1, self.path.stat().st_size)
+        size = max(1, self._file.stat().st_size)
         rows: list[RawRow] = []
         numbers: list[int] = []
         read = held = number = 0
-        with self.path.open("rb") as file:
+        with self._file.open("rb") as file:
             while line := file.readline(MAX_LINE_BYTES + 1):
                 number += 1
                 if len(line) > MAX_LINE_BYTES:
@@ -119,7 +127,7 @@ class Rows:
                 f"{self.path} is parquet, and pyarrow is not installed", hint="pip install 'rewardkit-rl[data]'"
             ) from None
         try:
-            with pyarrow.parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=1 << 20) as file:
+            with pyarrow.parquet.ParquetFile(self._file, pre_buffer=False, buffer_size=1 << 20) as file:
                 wanted = self._columns(file.schema_arrow)
                 total, row = max(1, file.metadata.num_rows), 0
                 for batch in file.iter_batches(batch_size=_batch_rows(file.metadata), columns=wanted):
@@ -131,9 +139,11 @@ class Rows:
 
     def _columns(self, schema: Any) -> list[str]:
         """The file's columns that hold a wanted field."""
+        if self._fields is None:
+            return list(schema.names)
         paths = [path for field in self._fields for path in SPELLINGS[field]]
         wanted = [".".join(path) for path in paths if path[0] in schema.names]
-        if not any(path[0] in schema.names for path in SPELLINGS["response"]):
+        if not self._unanswered and not any(path[0] in schema.names for path in SPELLINGS["response"]):
             raise DataError(f"{self.path} has no column `response` (nor `responses`, `output`); it has {schema.names}")
         return wanted
 

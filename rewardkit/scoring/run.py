@@ -1,10 +1,16 @@
-"""From a file to scored lines: read a chunk, score it, write it, forget it."""
+"""A chunk from its rows to what is written of it: the parts of the work that every engine does, wherever it runs.
+
+An engine takes the chunks that :func:`read` cuts, in whatever process, has a :class:`Scorer` make a :class:`Part` of
+each, in whatever process, and hands the parts over in the order of their rows (:mod:`rewardkit.scoring.files`). A cut
+that another engine made would show: a term that matters on one row of a group runs on the whole chunk.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from rewardkit.batch import Batch
 from rewardkit.declared import COLUMN_OF
@@ -16,58 +22,103 @@ from rewardkit.scoring.groups import first_rows, whole_groups
 from rewardkit.scoring.profile import Profile
 from rewardkit.scoring.reading import Chunk, Rows
 from rewardkit.scoring.tally import Tally
-from rewardkit.scoring.writing import Lines
 from rewardkit.source import needs
 
+T = TypeVar("T")
+Groups = Sequence[str | int | None]
+Render = Callable[[Scores, Groups | None], T]
+"""Makes what is written of scored rows, with their groups where they have any: text, or a table."""
 
-def score_file(
-    program: Program,
-    data: Path,
-    write: Callable[[str], object],
-    *,
-    step: int | None = None,
-    limit: int | None = None,
-    progress: Callable[[float, int], object] | None = None,
-    profile: Profile | None = None,
-) -> Tally:
-    """Score the rows of a file, in order, in constant memory.
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a row a program reads, and what of that no file may lack; plain data, for another process."""
+
+    fields: tuple[str, ...]
+    needed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[T]):
+    """Rows that stand together in a file, scored.
+
+    Attributes:
+        path: the file.
+        content: what is written of them.
+        tally: what they add to the summary.
+        times: where their time went.
+        groups: the groups that they are, each once; empty for a formula that needs none.
+        done: the share of the file that is read, from 0 to 1.
+    """
+
+    path: Path
+    content: T
+    tally: Tally
+    times: Profile
+    groups: tuple[str | int, ...]
+    done: float
+
+
+def wanted(program: Program) -> Wanted:
+    """What a program reads of a row."""
+    return Wanted(read_fields(program), needed_fields(program) & OPTIONAL)
+
+
+def open_rows(path: Path, wanted: Wanted) -> Rows:
+    """A file to score. A row's group is read whether the formula needs it or not: it is written beside the scores.
+
+    Raises:
+        DataError: no such file, or it can't be read.
+        MissingDependencyError: parquet without pyarrow.
+    """
+    return Rows(path, dict.fromkeys((*wanted.fields, "group")))
+
+
+def read(source: Rows, wanted: Wanted, limit: int | None = None) -> Iterator[Chunk]:
+    """The chunks of a file, each of which can be scored by itself.
+
+    Raises:
+        DataError: a row that can't be read, a group in pieces, or a column that the formula needs and no row has.
+    """
+    chunks = source.chunks()
+    parts = whole_groups(source, chunks, limit) if "group" in wanted.fields else first_rows(chunks, limit)
+    for i, chunk in enumerate(parts):
+        if i == 0:
+            _check_present(source, _columns(source, chunk, wanted.fields), wanted.needed, chunk)
+        yield chunk
+
+
+class Scorer(Generic[T]):
+    """Scores chunks by one program.
 
     Args:
         program: the compiled formula.
-        data: JSON lines or parquet; :mod:`rewardkit.scoring.fields` says which columns are read.
-        write: takes the text of scored rows, a chunk at a time.
+        render: makes what is written of scored rows.
         step: the training step, for schedules; None takes each schedule's first value.
-        limit: score the first so many rows only; with a formula that needs groups, the last group is completed.
-        progress: told the share of the file that is read, and the rows scored.
-        profile: takes down where the time went.
-
-    Raises:
-        DataError: a row that can't be read or lacks what the formula needs, named by file and line; an empty file.
-        MissingDependencyError: parquet without pyarrow.
     """
-    fields = read_fields(program)
-    source = Rows(data, dict.fromkeys((*fields, "group")))
-    chunks = source.chunks()
-    grouped = "group" in fields
-    parts = whole_groups(source, chunks, limit) if grouped else first_rows(chunks, limit)
-    lines, tally = Lines(program.names), Tally()
-    profile = profile or Profile(program)
-    for chunk in profile.reads(parts):
-        with profile.stage("reading"):
-            columns = _columns(source, chunk, fields)
-        if not tally.rows:
-            _check_present(source, columns, needed_fields(program) & OPTIONAL, chunk)
-        scores = profile.score(Batch(**columns, step=step))
-        if tally.first_reason is None:
-            tally.first_reason = _first_reason(scores, source, chunk)
+
+    def __init__(self, program: Program, render: Render[T], *, step: int | None = None) -> None:
+        self._program = program
+        self._render = render
+        self._step = step
+        self._fields = read_fields(program)
+
+    def __call__(self, source: Rows, chunk: Chunk) -> Part[T]:
+        """Score a chunk of a file.
+
+        Raises:
+            DataError: a row lacks what the formula needs, or a field is of the wrong type.
+        """
+        times, tally = Profile(self._program), Tally()
+        with times.stage("reading"):
+            columns = _columns(source, chunk, self._fields)
+        scores = times.score(self._program, Batch(**columns, step=self._step))
         tally.add(scores)
-        with profile.stage("writing"):
-            write(lines(scores, _groups(chunk)))
-        if progress is not None:
-            progress(chunk.done, tally.rows)
-    if not tally.rows:
-        raise DataError(f"{data} has no rows")
-    return tally
+        tally.first_reason = _first_reason(scores, source, chunk)
+        with times.stage("writing"):
+            content = self._render(scores, _groups(chunk))
+        groups = tuple(dict.fromkeys(columns["groups"])) if "group" in self._fields else ()
+        return Part(source.path, content, tally, times, groups, chunk.done)
 
 
 def _groups(chunk: Chunk) -> list[Any] | None:

@@ -27,22 +27,30 @@ class Moments:
 
     def add(self, values: Floats, statuses: Statuses) -> None:
         """Take in a chunk; NaN is no value."""
-        self.statuses += np.bincount(statuses, minlength=len(Status))
+        chunk = Moments()
+        chunk.statuses += np.bincount(statuses, minlength=len(Status))
         known = values[np.isfinite(values)]
-        n = len(known)
-        if not n:
+        if len(known):
+            chunk.count = len(known)
+            chunk.mean = float(known.mean())
+            chunk._squares = float(((known - chunk.mean) ** 2).sum())
+            chunk.low, chunk.high = float(known.min()), float(known.max())
+        self.merge(chunk)
+
+    def merge(self, other: Moments) -> None:
+        """Take in what others added up."""
+        self.statuses += other.statuses
+        if not other.count:
             return
-        mean = float(known.mean())
-        squares = float(((known - mean) ** 2).sum())
         if self.count:  # Chan, Golub, LeVeque 1979: two sets' moments make those of their union
-            apart = mean - self.mean
-            total = self.count + n
-            self._squares += squares + apart * apart * self.count * n / total
-            self.mean += apart * n / total
+            apart = other.mean - self.mean
+            total = self.count + other.count
+            self._squares += other._squares + apart * apart * self.count * other.count / total
+            self.mean += apart * other.count / total
         else:
-            self.mean, self._squares = mean, squares
-        self.count += n
-        self.low, self.high = min(self.low, float(known.min())), max(self.high, float(known.max()))
+            self.mean, self._squares = other.mean, other._squares
+        self.count += other.count
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
 
     @property
     def std(self) -> float:
@@ -82,6 +90,15 @@ class Tally:
         self.total.add(scores.total, scores.status)
         for name, values in scores.values.items():
             self.terms.setdefault(name, Moments()).add(values, scores.statuses[name])
+
+    def merge(self, other: Tally) -> None:
+        """Take in the tally of the rows that follow."""
+        self.rows += other.rows
+        self.total.merge(other.total)
+        for name, moments in other.terms.items():
+            self.terms.setdefault(name, Moments()).merge(moments)
+        if self.first_reason is None:
+            self.first_reason = other.first_reason
 
     @property
     def unscored(self) -> float:

@@ -1,4 +1,4 @@
-"""Scores as JSON lines: one object a row, in a file that is whole or absent.
+"""Scores as JSON lines, one object a row; and files that are whole or absent.
 
 The keys of a line: `score` (null where the row is unscored), `total_status`, `terms` (each name's own value, before any
 weight; null where it has none) and `status` (each name's status). A row that has a group keeps it: `group`.
@@ -63,22 +63,48 @@ def whole_file(path: Path) -> Iterator[Callable[[str], object]]:
     Raises:
         DataError: the folder is missing, or the file can't be written.
     """
-    if path.is_dir():
-        raise DataError(f"--out {path} is a folder; expected a file")
-    if not path.parent.is_dir():
-        raise DataError(f"--out {path}: no folder {path.parent}")
-    try:
-        if path.exists() and not path.is_file():
+    check_place(path)
+    if path.exists() and not path.is_file():
+        try:
             with path.open("w", encoding="utf-8") as file:
                 yield file.write
-            return
-        target = path.resolve()
-        partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+        except OSError as e:
+            raise _cannot(path, e) from e
+        return
+    with whole(path) as partial, partial.open("x", encoding="utf-8") as file:
+        yield file.write
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A place beside a file to write it to, under a name of its own; the file appears only when all went well.
+
+    Raises:
+        DataError: the file can't be written.
+    """
+    target = path.resolve()
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    try:
         try:  # before the file is there: a signal may end the command at any moment
-            with partial.open("x", encoding="utf-8") as file:
-                yield file.write
+            yield partial
             partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
     except OSError as e:
-        raise DataError(f"can't write {path}: {e.strerror or e}") from e
+        raise _cannot(path, e) from e
+
+
+def check_place(path: Path) -> None:
+    """See that a file can stand under a name.
+
+    Raises:
+        DataError: it is a folder, or its folder is missing.
+    """
+    if path.is_dir():
+        raise DataError(f"--out {path} is a folder; expected a file")
+    if not path.parent.is_dir():
+        raise DataError(f"--out {path}: no folder {path.parent}")
+
+
+def _cannot(path: Path, why: OSError) -> DataError:
+    return DataError(f"can't write {path}: {why.strerror or why}")

@@ -63,6 +63,22 @@ def test_async_terms_run_from_a_thread_that_has_a_loop_and_from_one_that_has_non
     assert found == [[1, 0, 1]]
 
 
+meeting = threading.Barrier(2)
+
+
+@term(bounds=(0, 1), cost="remote")
+async def meets(sample: Sample, *, who: str) -> float:
+    """1 where another one is under way at the same time."""
+    await asyncio.to_thread(meeting.wait, 10)
+    return 1.0
+
+
+def test_async_terms_are_awaited_together() -> None:
+    assert compile(meets(who="a") + meets(who="b"))(Batch(["a"])).total.tolist() == [2]
+    only_one = compile(meets(who="a") * mentions("b") + observe(meets(who="b") * mentions("b")))
+    assert only_one(Batch(["b", "a", "a"])).total.tolist() == [1, 0, 0]
+
+
 def answers(*values: Any, **options: Any) -> Any:
     @term(**{"bounds": (0, 1), **options})
     def answering(sample: Sample) -> Any:

@@ -1,0 +1,209 @@
+"""Stage one over one batch: which term runs on which rows, in which order, and what that cost.
+
+Equal rows run once; a branch of ``when`` or ``route`` only on the rows that take it; dear operands last, on the rows
+that the cheaper ones leave open (:mod:`rewardkit.asking`); async terms together. What a term does with its rows is the
+business of :mod:`rewardkit.column`, the arithmetic that of :mod:`rewardkit.evaluate`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from rewardkit.asking import Question, dearness, is_dear, waits
+from rewardkit.batch import Batch, Mask, Status
+from rewardkit.column import NOT_RUN, Column, run_term
+from rewardkit.declaration import Need
+from rewardkit.evaluate import Context, Values, evaluate, route_choice, settled
+from rewardkit.expression import Expression, TokenReward
+from rewardkit.polarity import Polarity
+
+_DEDUPLICATE_FROM: Final = 2
+"""Rows from which looking for equal ones can pay."""
+
+
+@dataclass(slots=True)
+class Spent:
+    """What one term's node cost over a batch."""
+
+    seconds: float = 0.0
+    """Wall time inside the term."""
+    asked: int = 0
+    """Rows on which its value could matter."""
+    ran: int = 0
+    """Rows that it ran on: equal rows run once."""
+
+    def add(self, other: Spent) -> None:
+        """Take in what it cost over another batch."""
+        self.seconds += other.seconds
+        self.asked += other.asked
+        self.ran += other.ran
+
+
+class Run:
+    """One pass over one batch, done when it is built: ``columns`` is what the terms said, ``spent`` what they cost."""
+
+    def __init__(
+        self,
+        root: Expression,
+        polarity: Mapping[Expression, Polarity],
+        questions: Mapping[Expression, Sequence[Question]],
+        batch: Batch,
+    ) -> None:
+        self.batch = batch
+        self.columns: dict[Expression, Column] = {
+            node: Column.unrun(len(batch), tokens=isinstance(node, TokenReward))
+            for node in root.walk()
+            if node.op == "term"
+        }
+        self.spent = {node: Spent() for node in self.columns}
+        self._polarity, self._questions = polarity, questions
+        self._keys: dict[frozenset[Need], npt.NDArray[np.intp] | None] = {}
+        self._put_off: dict[Expression, Mask] = {}
+        self._demand(root, np.ones(len(batch), dtype=np.bool_))
+        self._await()
+
+    def _demand(self, node: Expression, rows: Mask) -> None:
+        """Run what is needed to know ``node`` on ``rows``."""
+        if not rows.any():
+            return
+        if node.term is not None:
+            if inspect.iscoroutinefunction(node.term.function):
+                self._put_off[node] = rows | self._put_off.get(node, np.zeros_like(rows))
+            else:
+                self._run(node, rows)
+        elif node.op.startswith("group_"):
+            self._demand(node.args[0], np.ones_like(rows))
+        elif node.op == "when":
+            self._demand_when(node, rows)
+        elif node.op == "route":
+            choice = route_choice(node, self.batch)
+            for i, branch in enumerate(node.args):
+                self._demand(branch, rows & (choice == i))
+        elif node.op in ("and", "or"):
+            self._demand_logic(node, rows)
+        elif node in self._questions:
+            self._demand_open(node, rows)
+        else:
+            for operand in node.args:
+                self._demand(operand, rows)
+
+    def _demand_when(self, node: Expression, rows: Mask) -> None:
+        condition, then, otherwise = node.args
+        self._demand(condition, rows)
+        if waits(condition):
+            self._demand(then, rows)
+            self._demand(otherwise, rows)
+            return
+        value = self._values(condition).value
+        self._demand(then, rows & (value == 1.0))
+        self._demand(otherwise, rows & (value == 0.0))
+
+    def _demand_logic(self, node: Expression, rows: Mask) -> None:
+        """Cheap operands run everywhere, for the logs' sake; dear ones where the cheap ones leave it open."""
+        decides = 0.0 if node.op == "and" else 1.0
+        for operand in sorted(node.args, key=dearness):
+            if is_dear(operand):
+                for other in node.args:
+                    if other is not operand and not waits(other):
+                        found = self._values(other)
+                        answered = (found.status == Status.SCORED) & ~found.floored
+                        rows = rows & ~((found.value == decides) & answered)
+            self._demand(operand, rows)
+
+    def _demand_open(self, node: Expression, rows: Mask) -> None:
+        """Dear operands last, on the rows that the cheaper ones leave open."""
+        asked = self._questions[node]
+        later = {question.operand for question in asked}
+        for i, operand in enumerate(node.args):
+            if i not in later:
+                self._demand(operand, rows)
+        for question in asked:
+            deciders = [self._values(node.args[i]) for i in question.deciders]
+            still_open = ~np.logical_or.reduce([settled(question, decider) for decider in deciders])
+            self._demand(node.args[question.operand], rows & still_open)
+
+    def _values(self, node: Expression) -> Values:
+        if not self._put_off.keys().isdisjoint(node.walk()):
+            self._await()
+        context = Context(self.columns, self._polarity, self._questions, self.batch, self.batch.step, self.batch.groups)
+        return evaluate(node, context)[node]
+
+    def _await(self) -> None:
+        """Run the async terms that were put off: all of them at once, since each mostly waits."""
+        together, self._put_off = self._put_off, {}
+        if len(together) < 2:
+            for node, rows in together.items():
+                self._run(node, rows)
+            return
+        for node in together:
+            self._first_equal(node)  # before the threads, which share what it remembers
+        with ThreadPoolExecutor(len(together), thread_name_prefix="rewardkit-async") as threads:
+            list(threads.map(self._run, together.keys(), together.values()))
+
+    def _run(self, node: Expression, rows: Mask) -> None:
+        column = self.columns[node]
+        todo = np.flatnonzero(rows & (column.statuses == NOT_RUN))
+        if not len(todo):
+            return
+        first = self._first_equal(node)
+        if first is None:
+            batch = self.batch if len(todo) == len(self.batch) else self.batch.take(todo)
+            column.put(cast(Sequence[int], todo), self._timed(node, batch, len(todo)))
+            return
+        # equal rows have one representative: the first of them in the batch
+        representatives, place = np.unique(first[todo], return_inverse=True)
+        part = self._timed(node, self.batch.take(representatives), len(todo))
+        full = Column(part.values[place], part.statuses[place])
+        full.reasons = {i: part.reasons[int(p)] for i, p in enumerate(place) if int(p) in part.reasons}
+        if part.tokens is not None:
+            full.tokens = [part.tokens[int(p)] for p in place]
+        column.put(cast(Sequence[int], todo), full)
+
+    def _timed(self, node: Expression, batch: Batch, asked: int) -> Column:
+        spent = self.spent[node]
+        start = time.perf_counter()
+        part = run_term(node, batch)
+        spent.seconds += time.perf_counter() - start
+        spent.asked += asked
+        spent.ran += len(batch)
+        return part
+
+    def _first_equal(self, node: Expression) -> npt.NDArray[np.intp] | None:
+        """For each row the first row that is equal in everything the term reads; None where all rows differ."""
+        assert node.term is not None
+        needs = node.term.needs(node) | node.term.reads
+        if len(self.batch) < _DEDUPLICATE_FROM:
+            return None
+        if needs not in self._keys:
+            self._keys[needs] = _equal_rows(self.batch, needs)
+        return self._keys[needs]
+
+
+def _equal_rows(batch: Batch, needs: frozenset[Need]) -> npt.NDArray[np.intp] | None:
+    """A term may read everything in a Sample that it declared, and extra_info only where it declared that."""
+    columns: list[Sequence[Any]] = [batch.responses]
+    for need, column in (
+        ("ground_truth", batch.ground_truths),
+        ("prompt", batch.prompts),
+        ("data_source", batch.data_sources),
+        ("truncated", batch.truncated),
+    ):
+        if need in needs and column is not None:
+            columns.append(column)
+    if needs & {"extra_info", "tokens", "group"}:
+        return None
+    seen: dict[Any, int] = {}
+    keys = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+    try:
+        first = np.fromiter((seen.setdefault(key, i) for i, key in enumerate(keys)), dtype=np.intp, count=len(batch))
+    except TypeError:  # an unhashable gold, such as a list
+        return None
+    return None if len(seen) == len(batch) else first
