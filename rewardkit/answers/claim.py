@@ -1,9 +1,10 @@
 """What one claim says: the number that a piece of text asserts, or why it asserts none.
 
 Two readings. :func:`direct` reads what stands right after a marker (``18 dollars`` after ``####``): the number comes
-first. :func:`sentence` reads a sentence without a marker: its last number that is neither denied nor the operand of a
-sum. Both give a status where there isn't exactly one: a list, a range and "71 or 72" are AMBIGUOUS, "not 72" is no
-answer. Where claims are found in a response is the business of :mod:`rewardkit.answers.extract`.
+first. :func:`sentence` reads a sentence without a marker: its last number that is neither denied, nor the operand of a
+sum, nor beside the point (:mod:`rewardkit.answers.beside`). Both give a status where there isn't exactly one: a list, a
+range and "71 or 72" are AMBIGUOUS, "not 72" is no answer. Where claims are found in a response is the business of
+:mod:`rewardkit.answers.extract`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from rewardkit.answers.beside import CLAUSES, is_beside
 from rewardkit.answers.number import NUMBER, Number, all_numbers, decimal, has_long_run, next_number, value_of
 from rewardkit.answers.scale import may_scale, scaled
 from rewardkit.batch import Status
@@ -289,6 +291,8 @@ def plain_statement(text: str, last_digit: int) -> Claim | None:
     word = words[-1]
     if may_scale(text) or not (word == "=" or (word.isalpha() and word.lower() not in _JOINING)) or may_deny(text):
         return None
+    if any(map(text[:start].__contains__, CLAUSES)) or (word != "=" and "=" in text):
+        return None
     return Claim(Status.SCORED, decimal(number[1], number[2] or ""), start, end)
 
 
@@ -306,7 +310,7 @@ def sentence(text: str) -> Claim:
         if deniable and _is_denied(text, match):
             denied = True
             continue
-        if i and _is_aside(text, numbers[i - 1], match):
+        if i and is_beside(text, numbers[:i], match):
             continue
         if i and match.start() - numbers[i - 1].end() < _LONG_GAP:
             previous = numbers[i - 1]
@@ -357,17 +361,6 @@ def _is_no_number(text: str, match: re.Match[str]) -> bool:
     if start and text[start - 1] in "^{" and _UNIT_RAISED.search(text, max(0, start - 40), start):
         return True  # cm^2
     return start == 0 and text[end : end + 2] in (". ", ") ") and bool(text[end + 2 :].strip(" *"))  # a list bullet
-
-
-def _is_aside(text: str, previous: re.Match[str], match: re.Match[str]) -> bool:
-    """True for a number in brackets after a number outside: ``18 dollars (9 * 2)``."""
-    opening = text.rfind("(", previous.end() - 1, match.start() + 1)
-    if opening < 0 or text.find(")", opening, match.start()) >= 0:
-        opening = text.rfind("(", 0, match.start() + 1)
-        if opening < 0 or text.find(")", opening, match.start()) >= 0:
-            return False
-        return "=" not in text[opening : match.start()] and any(c.isdigit() for c in text[:opening])
-    return "=" not in text[opening : match.start()]
 
 
 _ARITHMETIC: Final = re.compile(r"[\s$*_]*(?:[-+*/×·x]|\\(?:times|cdot|div)\s?)[\s$*_(]*\Z")

@@ -40,7 +40,7 @@ def grade_trl(response: str, gold: object, *, cpu_seconds: float = CPU_SECONDS, 
     """
     if importlib.util.find_spec("math_verify") is None:
         raise MissingDependencyError(
-            "mode 'trl' needs math-verify, which is not installed", hint="pip install 'math-verify[antlr4_9_3]'"
+            "mode 'trl' needs math-verify, which is not installed", hint="pip install 'rewardkit-rl[math-verify]'"
         )
     if not isinstance(gold, str):
         return bad_gold(gold)

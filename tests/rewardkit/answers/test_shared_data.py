@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -106,3 +107,16 @@ def test_gsm8k_solutions_are_right_and_questions_are_no_answers(shared_data: Pat
     for row in _rows(shared_data, "gsm8k_test.jsonl"):
         assert grade_gsm8k(row["answer"], row["answer"]).value == 1
         assert grade_gsm8k(row["question"], row["answer"], prompt=row["question"]).value == 0, row["question"]
+
+
+def test_solutions_without_their_marker_are_read_better_than_by_their_last_number(shared_data: Path) -> None:
+    """GSM8K's own test solutions, cut before `####`, and without their calculator notes."""
+    right = {"flexible": 0, "lm-eval-flexible": 0}
+    rows = [json.loads(line) for line in (shared_data / "gsm8k_test.jsonl").open(encoding="utf-8")]
+    for row in rows:
+        solution, _, gold = row["answer"].partition("\n#### ")
+        text = re.sub("<<.*?>>", "", solution)
+        for mode in right:
+            right[mode] += grade_gsm8k(text, gold, mode=mode).value == 1
+    assert right["flexible"] >= 0.985 * len(rows)
+    assert right["flexible"] > right["lm-eval-flexible"]
