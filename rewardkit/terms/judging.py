@@ -96,10 +96,10 @@ async def judge(
     The template is filled in one pass: braces in a response, ``{ground_truth}`` say, stay as they are. The judge's
     reply must be a number, or end in a line ``Score: N``; another such line, a score out of range, or none is ERROR.
     Connection errors, time-outs and the usual temporary statuses are tried again, four times in all, with pauses that
-    double; what then still fails is ERROR, unscored, never 0. At most 32 requests of a batch are under way at once. The
-    temperature is 0, yet a judge need not answer twice alike: equal rows of a batch ask once. Needs the extra
-    ``judge``. Source of the method: Zheng et al. 2023, arXiv 2306.05685. A policy that is trained on a judge learns
-    what the judge falls for.
+    double; what then still fails is ERROR, unscored, never 0. Of each judge of a formula at most 32 requests are under
+    way at once. The temperature is 0, yet a judge need not answer twice alike: equal rows of a batch ask once. Needs
+    the extra ``judge``. Source of the method: Zheng et al. 2023, arXiv 2306.05685. A policy that is trained on a judge
+    learns what the judge falls for.
 
     Args:
         sample: the response, with its prompt or ground truth where the template names them.
