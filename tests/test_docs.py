@@ -5,14 +5,38 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import pytest
 import yaml
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-def test_the_page_of_the_terms_is_not_stale() -> None:
-    page = runpy.run_path(str(DOCS / "make_terms.py"))["page"]()
-    assert (DOCS / "terms.md").read_text(encoding="utf-8") == page, "run `python docs/make_terms.py`"
+@pytest.mark.parametrize("name", ["terms", "errors", "design"])
+def test_a_page_that_is_made_is_not_stale(name: str) -> None:
+    if name == "errors":
+        pytest.importorskip("torch")  # an example comes from the converter
+    page = runpy.run_path(str(DOCS / f"make_{name}.py"))["page"]()
+    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == page, f"run `python docs/make_{name}.py`"
+
+
+def test_the_law_of_imports() -> None:
+    imports = runpy.run_path(str(DOCS / "make_design.py"))["imports"]()
+    for room, (at_once, later) in imports.items():
+        if room.startswith("rewardkit"):
+            assert not (at_once | later) & {"torch", "transformers", "ray", "verl", "vllm", "trl", "trainer_glue"}, room
+    assert imports["rewardkit.cli"][0] == {"typer"}
+    assert "torch" in imports["trainer_glue.checkpoint"][0], "the reading of imports finds nothing"
+
+
+def test_every_option_of_convert_is_on_its_page() -> None:
+    from typer.main import get_command
+
+    from rewardkit.cli.convert import app
+
+    page = (DOCS / "converting.md").read_text(encoding="utf-8")
+    options = {o for p in get_command(app).params for o in p.opts if o.startswith("--")}
+    assert len(options) > 5
+    assert not {option for option in options if option not in page}
 
 
 def test_every_page_has_its_place() -> None:

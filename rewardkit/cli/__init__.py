@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from rewardkit.errors import RewardKitError, RunError
+from rewardkit.errors import RewardKitError, RunError, did_you_mean
 from rewardkit.version import __version__
 
 COMMANDS: Final = {
@@ -36,9 +36,11 @@ COMMANDS: Final = {
     "validate": "Find everything that is wrong with a config, at once.",
     "schema": "Show the keys of a config: types, defaults, meanings.",
     "migrate": "Rewrite a config of an older verl for today's.",
+    "from-python": "Read an existing reward function as a formula.",
     "verl-args": "Print a reward as arguments for a verl script that is there already.",
     "data": "Write data sets as the parquet that verl reads; check them against a formula.",
     "convert": "Write a verl checkpoint as a Hugging Face model.",
+    "cite": "Print how to cite rewardkit.",
 }
 """Every subcommand and its line in the help."""
 
@@ -48,7 +50,9 @@ PLAIN: Final[dict[str, Any]] = {"rich_markup_mode": None, "pretty_exceptions_ena
 
 
 class LazyGroup(TyperGroup):
-    """Subcommands that are imported when they are called; the help needs none of them."""
+    """Subcommands that are imported when they are called; the help and the completion of names need none of them."""
+
+    _names_only = False
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names, in the order of the help."""
@@ -58,10 +62,27 @@ class LazyGroup(TyperGroup):
         """Import a subcommand."""
         if cmd_name not in COMMANDS:
             return None
+        if self._names_only:
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
         module = importlib.import_module(f"rewardkit.cli.{cmd_name.replace('-', '_')}")
         command = get_command(module.app)
         command.name = cmd_name
         return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """A subcommand and its arguments; for a name that is none, the nearest ones."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], COMMANDS)
+            ctx.fail(f"No such command {args[0]!r}." + (f" {hint[0].upper()}{hint[1:]}" if hint else ""))
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Names and options that begin so."""
+        self._names_only = True
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self._names_only = False
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The list of subcommands."""
@@ -69,7 +90,7 @@ class LazyGroup(TyperGroup):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, **PLAIN)
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, **{**PLAIN, "add_completion": True})
 
 
 def _show_version(wanted: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,11 +17,17 @@ _WIDE: Final = 100_000
 
 
 def console(*, err: bool = False) -> Console:
-    """A console that colours on a terminal only, obeys NO_COLOR, and never breaks the lines of a pipe."""
+    """A console that styles on a terminal only, not under NO_COLOR, and never breaks the lines of a pipe.
+
+    FORCE_COLOR styles in a pipe too. rich alone keeps bold and dim under NO_COLOR; here nothing is left of them.
+    """
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
-    return Console(stderr=err, highlight=False, width=None if stream.isatty() else _WIDE)
+    width = None if stream.isatty() else _WIDE
+    if os.environ.get("NO_COLOR"):
+        return Console(stderr=err, highlight=False, width=width, color_system=None)
+    return Console(stderr=err, highlight=False, width=width)
 
 
 def show_json(value: Any) -> None:

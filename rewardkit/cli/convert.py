@@ -109,10 +109,11 @@ def _progress_bar() -> Iterator[Callable[[int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
 
+    from rewardkit.cli._console import console
+
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=console(err=True)) as bar:
         task = bar.add_task("convert", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._completing import recipe_names
 from rewardkit.cli._glue import glue
 from rewardkit.cli.train import split
 
@@ -22,6 +23,7 @@ def doctor(
             metavar="[CONFIG.yaml|RECIPE] [KEY=VALUE]",
             help="A config file or a recipe's name (default: tiny), then keys of verl's config.",
             show_default=False,
+            autocompletion=recipe_names,
         ),
     ] = None,
     reward: Annotated[

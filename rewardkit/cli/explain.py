@@ -84,7 +84,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         row = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise DataError(f"--on {path}: no such file") from None
+        raise DataError(f"--on: no file {path}") from None
     except OSError as e:
         raise DataError(f"--on {path} can't be read: {e.strerror}") from e
     except (ValueError, RecursionError) as e:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._completing import recipe_names
 
 app = typer.Typer(invoke_without_command=True, **PLAIN)
 
@@ -38,7 +39,7 @@ def recipes(
 
 @app.command()
 def copy(
-    name: Annotated[str, typer.Argument(help="The recipe's name.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="The recipe's name.", show_default=False, autocompletion=recipe_names)],
     to: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where it goes (default: NAME.yaml).", show_default=False)
     ] = None,

@@ -106,7 +106,7 @@ def _weights(text: str | None) -> dict[str, float] | None:
         except ValueError:
             found[name.strip()] = math.nan
         if not name.strip() or not math.isfinite(found[name.strip()]):
-            raise ConfigError(f"--weights got {part!r}", hint="expected NAME=WEIGHT, such as correct=1,format=0.2")
+            raise ConfigError(f"--weights got {part!r}; expected NAME=WEIGHT", hint="such as correct=1,format=0.2")
     return found
 
 

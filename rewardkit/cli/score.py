@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.errors import DataError, MissingDependencyError
 
 app = typer.Typer(**PLAIN)
+
+
+class Engine(StrEnum):
+    """Where the terms run."""
+
+    LOCAL = "local"
+    RAY = "ray"
 
 
 @app.command(no_args_is_help=True)
@@ -31,15 +42,18 @@ def score(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="JSON lines or parquet: response, and as the formula needs ground_truth, prompt, data_source, group, "
-            "extra_info, truncated, tokens; verl's responses or output, reward_model.ground_truth or gts, input, uid.",
+            help="JSON lines or parquet, a folder of such files, or a pattern in quotes: response, and as the formula "
+            "needs ground_truth, prompt, data_source, group, extra_info, truncated, tokens; verl's responses or "
+            "output, reward_model.ground_truth or gts, input, uid.",
             show_default=False,
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Where to write, whole or not at all (default: standard output).", show_default=False
+            metavar="FILE",
+            help="Where to write, whole or not at all; parquet if its name ends so (default: standard output).",
+            show_default=False,
         ),
     ] = None,
     step: Annotated[
@@ -57,6 +71,13 @@ def score(
             min=1, metavar="N", help="Only the first N rows (a group that is begun is finished).", show_default=False
         ),
     ] = None,
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            help="Where to score: in this process, or over Ray Data, on the cluster that RAY_ADDRESS names or else on "
+            "this machine's cores."
+        ),
+    ] = Engine.LOCAL,
     profile: Annotated[
         bool,
         typer.Option("--profile", help="Say where the time went: each stage, and each term by the rows it ran on."),
@@ -71,19 +92,27 @@ def score(
     """Score every row of a file: one JSON object a row, in order, with score, total_status, terms and status.
 
     Rows are read, scored and written in chunks, so memory doesn't grow with the file. If the formula compares the
-    responses of a prompt, rows of one group must stand together.
+    responses of a prompt, rows of one group must stand together, in one file. Both engines write the same.
     """
     from rewardkit.program import compile as compile_reward
-    from rewardkit.scoring import Profile, score_file
-    from rewardkit.scoring.writing import whole_file
+    from rewardkit.scoring import Profile
+    from rewardkit.scoring.files import data_files, gather, local_parts
     from rewardkit.source import load_reward
 
-    program = compile_reward(load_reward(reward).reward)
-    target = whole_file(out) if out is not None else contextlib.nullcontext(sys.stdout.write)
+    source = load_reward(reward)
+    program = compile_reward(source.reward)
+    files = data_files(data)
+    if out is not None and out.resolve() in [path.resolve() for path in files]:
+        raise DataError(f"--out {out} is a file to score; expected another")
+    render, target = _target(out, program.names)
+    if engine is Engine.RAY:
+        parts = _ray().ray_parts(source, files, render, step=step, limit=limit)
+    else:
+        parts = local_parts(program, files, render, step=step, limit=limit)
     bar = _progress_bar(shown=out is not None or not sys.stdout.isatty())
+    times = Profile(program)
     with _sigterm_unwinds(), bar as progress, target as write:
-        times = Profile(program)
-        tally = score_file(program, data, write, step=step, limit=limit, progress=progress, profile=times)
+        tally = gather(parts, files, data, write, progress=progress, profile=times)
     if out is None:
         sys.stdout.flush()
     if as_json:
@@ -93,6 +122,36 @@ def score(
     _show(tally)
     if profile:
         _show_profile(times)
+
+
+def _target(
+    out: Path | None, names: Sequence[str]
+) -> tuple[Callable[..., Any], AbstractContextManager[Callable[[Any], object]]]:
+    """What makes something of scored rows, and what takes that."""
+    from rewardkit.scoring.tables import Tables, whole_parquet
+    from rewardkit.scoring.writing import Lines, whole_file
+
+    if out is None:
+        return Lines(names), contextlib.nullcontext(sys.stdout.write)
+    if out.suffix == ".parquet":
+        return Tables(names), whole_parquet(out)
+    return Lines(names), whole_file(out)
+
+
+def _ray() -> Any:
+    """The engine on Ray, imported by name: this package never depends on it.
+
+    Raises:
+        MissingDependencyError: Ray, or what its data sets need, is not installed.
+    """
+    try:
+        return importlib.import_module("trainer_glue.ray_data")
+    except ModuleNotFoundError as e:
+        if e.name is None or e.name.partition(".")[0] in ("rewardkit", "trainer_glue"):
+            raise
+        raise MissingDependencyError(
+            f"--engine ray needs Ray Data; {e.name} is not installed", hint="pip install 'rewardkit-rl[ray]'"
+        ) from e
 
 
 def _show(tally: Any) -> None:
@@ -152,10 +211,11 @@ def _progress_bar(*, shown: bool) -> Iterator[Callable[[float, int], object] | N
     if not shown or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+    from rewardkit.cli._console import console
+
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[rows]:,} rows"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=console(err=True)) as bar:
         task = bar.add_task("score", total=1.0, rows=0)
         yield lambda done, rows: bar.update(task, completed=done, rows=rows)

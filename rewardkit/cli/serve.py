@@ -41,6 +41,6 @@ def serve(
         if e.name not in ("fastapi", "starlette"):
             raise
         raise MissingDependencyError(
-            "serving needs fastapi and uvicorn", hint="pip install 'rewardkit-rl[serve]'"
+            f"serving needs fastapi and uvicorn; {e.name} is not installed", hint="pip install 'rewardkit-rl[serve]'"
         ) from e
     importlib.import_module("trainer_glue.server.serving").Parent(reward, host, port).run()

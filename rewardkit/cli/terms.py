@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._completing import term_names
 
 app = typer.Typer(**PLAIN)
 
@@ -14,7 +15,10 @@ app = typer.Typer(**PLAIN)
 @app.command()
 def terms(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One term or function, in full.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="One term or function, in full.", show_default=False, autocompletion=term_names
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._completing import recipe_names
 from rewardkit.cli._glue import glue
 from rewardkit.errors import ConfigError
 
@@ -23,6 +24,7 @@ def train(
             metavar="[CONFIG.yaml|RECIPE] [KEY=VALUE]",
             help="A config file or a recipe's name (default: tiny), then keys of verl's config.",
             show_default=False,
+            autocompletion=recipe_names,
         ),
     ] = None,
     reward: Annotated[
@@ -51,11 +53,11 @@ def train(
     if dry_run:
         typer.echo(describe(plan))
         return
-    from rich.console import Console
+    from rewardkit.cli._console import console
 
     launch = glue("launch.run", "train")
     try:
-        launch.Run(plan, Console(), ("rewardkit", *sys.argv[1:]), exports=export).run()
+        launch.Run(plan, console(), ("rewardkit", *sys.argv[1:]), exports=export).run()
     except launch.Terminated as e:
         raise typer.Exit(128 + e.number) from None
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._completing import recipe_names
 from rewardkit.cli.train import split
 
 app = typer.Typer(**PLAIN)
@@ -20,6 +21,7 @@ def validate(
             metavar="CONFIG.yaml|RECIPE [KEY=VALUE]",
             help="A config file or a recipe's name, then keys of verl's config.",
             show_default=False,
+            autocompletion=recipe_names,
         ),
     ],
     reward: Annotated[

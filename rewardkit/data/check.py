@@ -77,7 +77,7 @@ def check_file(
         MissingDependencyError: parquet without pyarrow.
     """
     wanted = _fields(reward)
-    source = _Questions(data, wanted)
+    source = Rows(data, wanted, unanswered=True)
     rows = faulty = 0
     for chunk in first_rows(source.chunks(), limit):
         columns = _columns(source, chunk, wanted)
@@ -92,14 +92,6 @@ def check_file(
     if not rows:
         raise DataError(f"{data} has no rows")
     return Checked(rows, faulty)
-
-
-class _Questions(Rows):
-    """Rows of a data set, which have no response yet."""
-
-    def _columns(self, schema: Any) -> list[str]:
-        paths = [path for field in self._fields for path in SPELLINGS[field]]
-        return [".".join(path) for path in paths if path[0] in schema.names]
 
 
 def _fields(reward: Expression) -> tuple[str, ...]:

@@ -74,6 +74,8 @@ def _file(path: Path, split: str | None, limit: int | None) -> Source:
             for number, line in enumerate(lines, start=1):
                 if line.strip() and (limit is None or len(rows) < limit):
                     rows.append(Row(f"{path}:{number}", _json_line(line, number)))
+    except FileNotFoundError:
+        raise DataError(f"no file {path}", hint="JSON lines with `question` and `answer`") from None
     except OSError as e:
         raise DataError(f"{path} can't be read: {e.strerror}") from e
     return Source("openai/gsm8k", {name: rows})

@@ -13,7 +13,9 @@ try:
 except ImportError as e:
     from rewardkit.errors import MissingDependencyError
 
-    raise MissingDependencyError("rewardkit.laws needs hypothesis", hint="pip install 'rewardkit-rl[testing]'") from e
+    raise MissingDependencyError(
+        "rewardkit.laws needs hypothesis, which is not installed", hint="pip install 'rewardkit-rl[testing]'"
+    ) from e
 
 from rewardkit.laws.always import ALWAYS
 from rewardkit.laws.law import Law, LawBroken

@@ -56,7 +56,9 @@ def laws(
     try:
         import pytest
     except ImportError as e:
-        raise MissingDependencyError("laws() makes pytest tests", hint="pip install 'rewardkit-rl[testing]'") from e
+        raise MissingDependencyError(
+            "laws() makes tests for pytest, which is not installed", hint="pip install 'rewardkit-rl[testing]'"
+        ) from e
     program = compile(reward)
     chosen = [*ALWAYS, *stated]
 

@@ -29,18 +29,13 @@ class Example:
     pay: float | None
 
 
-class _Rows(Rows):
-    def _columns(self, schema: Any) -> list[str]:
-        return list(schema.names)
-
-
 def examples_of_file(path: Path, limit: int = 2_000) -> list[Example]:
     """The rows of a file, as `rewardkit score` reads them; `score` is what a row should be paid.
 
     Raises:
         DataError: no such file, no rows, or a row that can't be read.
     """
-    source = _Rows(path, _FIELDS)
+    source = Rows(path, None)
     found: list[Example] = []
     for chunk in source.chunks():
         for row, place in zip(chunk.rows, chunk.numbers, strict=True):

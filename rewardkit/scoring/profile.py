@@ -19,7 +19,7 @@ class Profile:
     """Adds up the seconds of each stage, and of each term with the rows that it ran on."""
 
     def __init__(self, program: Program) -> None:
-        self.stages = dict.fromkeys(("reading", "terms", "arithmetic", "writing"), 0.0)
+        self.stages: dict[str, float] = dict.fromkeys(("reading", "terms", "arithmetic", "writing"), 0.0)
         self.terms = {name: Spent() for name in program.terms}
 
     @contextmanager

@@ -60,9 +60,9 @@ def staged(out: Path, *, need_bytes: int) -> Iterator[Path]:
     except OSError as error:
         reason = _NO_ROOM.get(error.errno or 0)
         if reason is None:
-            raise CheckpointError(f"{out} could not be written: {error}") from error
+            raise CheckpointError(f"{out} can't be written: {error}") from error
         raise CheckpointError(
-            f"{out} could not be written: {reason} ({error.strerror}). Nothing was left behind",
+            f"{out} can't be written: {reason} ({error.strerror}). Nothing was left behind",
             hint="free some room, choose a folder on another disk, or --dtype bf16 for half the size of fp32",
         ) from error
 
@@ -77,7 +77,7 @@ def check_free(out: Path) -> None:
         return
     if out.exists() or out.is_symlink():
         raise CheckpointError(
-            f"{out} exists already; expected a new or empty folder",
+            f"{out} is there already; expected a new or empty folder",
             hint="choose another folder, or remove this one first",
         )
 

@@ -152,7 +152,7 @@ def test_a_bad_row_is_exit_code_2(value, words, row, capsys):
         (["lenght(0.1)"], "did you mean 'length'?"),
         (["gsm8k() > 1"], "a Condition"),
         (["nowhere.py"], "no file nowhere.py"),
-        (["gsm8k()", "--on", "nowhere.json"], "no such file"),
+        (["gsm8k()", "--on", "nowhere.json"], "no file nowhere.json"),
         (["gsm8k()", "--step", "-1"], "--step"),
         ([], "Missing argument"),
     ],

@@ -316,3 +316,63 @@ def test_a_profile_says_where_each_term_ran(data, tmp_path, capsys):
     assert sum(term["seconds"] for term in profile["terms"].values()) <= profile["stages"]["terms"]
     assert run(["score", formula, data(rows), "--out", out, "--profile"]) == 0
     assert "us/row" in capsys.readouterr().err
+
+
+def test_parquet_out_holds_what_the_lines_do(data, tmp_path, capsys):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [{**row, "group": i // 2} for i, row in enumerate(ROWS)]
+    path, out = data(rows), tmp_path / "out.parquet"
+    expected = scored(capsys, FORMULA, path)
+    assert run(["score", FORMULA, path, "--out", str(out)]) == 0
+    assert parquet.read_table(out).to_pylist() == expected and expected[3]["score"] is None
+    assert run(["score", "1 + 1", path, "--out", str(out)]) == 0
+    assert parquet.read_table(out).column_names == ["score", "total_status", "group"], "parquet has no empty struct"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["data.jsonl", "out.parquet"]
+
+
+GROUPS = {
+    "none at first": ([None, "a"], "some rows have a group, and the first ones have none"),
+    "text after numbers": ([1, "a"], "some groups are text, and the first ones are numbers"),
+    "none later": (["a", None, 3], ["a", None, "3"]),
+    "no number of 64 bits": ([1 << 70, None], [str(1 << 70), None]),
+}
+
+
+@pytest.mark.parametrize("what", GROUPS)
+def test_a_column_of_groups_has_one_type(what, data, tmp_path, capsys, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    from rewardkit.scoring import reading
+
+    monkeypatch.setattr(reading, "CHUNK_ROWS", 1)
+    groups, expected = GROUPS[what]
+    path, out = data([{"response": "a", "group": g} for g in groups]), tmp_path / "out.parquet"
+    code = run(["score", "length()", path, "--out", str(out)])
+    if isinstance(expected, str):
+        assert code == 2 and expected in capsys.readouterr().err and not out.exists()
+    else:
+        assert parquet.read_table(out)["group"].to_pylist() == expected
+
+
+def test_a_folder_and_a_pattern_are_files_in_the_order_of_their_numbers(data, tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    for n in (10, 9, 2):
+        data([{"response": "w " * n}] * 2, f"in/part-{n}.jsonl")
+    data([], "in/part-3.jsonl")
+    (tmp_path / "in" / "notes.txt").write_text("no data")
+    (tmp_path / "in" / ".part-1.jsonl").write_text("hidden")
+    for named in (tmp_path / "in", tmp_path / "in" / "part-*.jsonl"):
+        assert [row["score"] for row in scored(capsys, "length()", str(named))] == [2, 2, 9, 9, 10, 10]
+    assert len(scored(capsys, "length()", str(tmp_path / "in"), "--limit", "3")) == 3
+
+
+def test_files_that_name_nothing_or_are_the_output(data, tmp_path, capsys):
+    path = data([{"response": "a"}])
+    (tmp_path / "empty").mkdir()
+    for arguments, words in (
+        ([str(tmp_path / "empty")], "has no .jsonl and no .parquet file in it"),
+        ([str(tmp_path / "*.parquet")], "no file matches"),
+        ([str(tmp_path), "--out", path], "is a file to score; expected another"),
+        ([path, "--out", "/dev/null.parquet/x.parquet"], "no folder /dev/null.parquet"),
+    ):
+        assert run(["score", "length()", *arguments]) == 2
+        assert words in capsys.readouterr().err

@@ -138,7 +138,7 @@ def test_a_write_that_fails_leaves_the_old_files_and_no_partial_ones(
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        ("nowhere.jsonl", "nowhere.jsonl can't be read: No such file"),
+        ("nowhere.jsonl", "no file nowhere.jsonl"),
         ("nothing", "no file, no hub id and no reasoning-gym data set"),
         ("{tmp}", "is a folder"),
         ("{tmp}/empty.jsonl", "has no rows"),

@@ -183,7 +183,7 @@ def test_range_of_fp16(copy: Make, tmp_path: Path) -> None:
 def test_target_that_is_taken(made: Make, tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "mine.txt").write_text("kept")
-    with pytest.raises(CheckpointError, match="exists already"):
+    with pytest.raises(CheckpointError, match="is there already"):
         convert(made(CASE).run, tmp_path / "model")
     assert [path.name for path in tmp_path.rglob("*")] == ["model", "mine.txt"]
 

@@ -26,6 +26,11 @@ _HINTS: Final = (
         r"ray\.exceptions\.OutOfMemoryError|node running low on memory|killed due to the node running low",
         "the machine's memory was full and Ray killed a worker: free some, or lower the batch sizes",
     ),
+    (
+        r"InvalidAuthToken",
+        "the Ray cluster asks for a token, as one of Ray 2.60 does unless told otherwise: set RAY_AUTH_MODE=token, and "
+        "RAY_AUTH_TOKEN_PATH where the token is not in ~/.ray/auth_token",
+    ),
     (r"No space left on device", "the disk is full: free some, or set trainer.max_actor_ckpt_to_keep"),
 )
 

@@ -88,7 +88,7 @@ def diagnose(
         DataError: a file of scores that can't be read.
     """
     if scores is not None and not scores.is_file():
-        raise DataError(f"--scores {scores}: no such file")
+        raise DataError(f"--scores: no file {scores}")
     present = cpu.accelerator_present()
     lenient = not present or gpu is not None
     check = preflight(lenient=lenient, gpu=gpu, scores=scores)

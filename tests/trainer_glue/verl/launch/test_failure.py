@@ -72,6 +72,7 @@ def test_without_a_traceback_the_last_lines_are_shown():
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "micro_batch"),
         ("ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.", "memory was full"),
         ("OSError: [Errno 28] No space left on device", "disk"),
+        ("Unauthenticated: RPC error: InvalidAuthToken: Authentication token is missing", "RAY_AUTH_MODE=token"),
     ],
 )
 def test_known_causes_have_a_hint(log, word):

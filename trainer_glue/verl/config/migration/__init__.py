@@ -33,6 +33,8 @@ def migrate(path: Path) -> Report:
     verl = find_verl()
     try:
         text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"no file {path}", hint="a config file for verl 0.2 to 0.9") from None
     except (OSError, UnicodeDecodeError) as e:
         raise ConfigError(f"{path} can't be read: {e}") from None
     file, mended = parse_yaml(text, path), None

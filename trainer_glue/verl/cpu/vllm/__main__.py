@@ -13,7 +13,7 @@ def main() -> int:
     try:
         refuse_untested()
     except RewardKitError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"rewardkit: {error}", file=sys.stderr)
         return 2
     for key, value in overrides().items():
         print(f"++{key}={value}")
