@@ -55,8 +55,9 @@ def rubric_of(reward: Reward | TokenReward | str, *, ground_truth: str = "answer
     """
     program = _program(reward)
     try:
-        import verifiers as vf
+        import verifiers
 
+        vf: Any = verifiers
         base, error = vf.Rubric, vf.Error
     except (ImportError, AttributeError) as e:
         raise MissingDependencyError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -105,7 +106,8 @@ def translate(source: str, functions: tuple[str, ...] = (), *, name: str = "the 
     scope: Scope = {}
     for statement in tree.body:
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.FunctionDef | ast.AsyncFunctionDef):
-            reader.block([statement], scope)
+            with contextlib.suppress(FormulaError, RecursionError):  # what it sets is missed where it is read
+                reader.block([statement], scope)
     reader.notes.clear()  # of assignments that no function may read
     total = Number()
     for each, weight in weights.items():

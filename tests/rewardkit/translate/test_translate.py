@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,14 @@ def test_the_file_is_never_run(tmp_path: Path) -> None:
     assert not flag.exists()
 
 
+def test_what_is_nested_too_deep_is_named_or_refused() -> None:
+    deep = "+".join(["1"] * 3000)
+    source = f"X = {deep}\ndef compute_score(data_source, solution_str, ground_truth):\n    return {deep}\n"
+    with contextlib.suppress(ConfigError):
+        found = translate(source)
+        assert not found.complete and any("deep" in n.says or "every response" in n.says for n in found.notes)
+
+
 def test_many_branches_end() -> None:
     lines = "\n".join(f"    if 'w{i}' in solution_str:\n        return {i}" for i in range(300))
     found = translate(f"def compute_score(data_source, solution_str, ground_truth):\n{lines}\n    return 0.5\n")
@@ -145,8 +154,9 @@ STATEMENTS = [
     "if s:\n        return s\n    else:\n        s = None", "s = re.findall('a', solution_str)", "s = s.strip()",
     "try:\n        s = float(solution_str)\n    except ValueError:\n        return 0", "s = solution_str.split('a')",
     "s = s == ground_truth", "s = {'score': s}", "s = not s", "s, t = s", "s = -s", "s = s[1:]", "s = len(s)",
-    "s = s.split()", "s = 'a' * s", "s = solution_str.split('a')[-1].isdigit()", "s, t = verify(solution_str, ground_truth)",
-    "s = ground_truth.startswith('a')", "s = 1 if foo(s) else 2", "s = s / 0", "s = s in 'ab'", "s = data_source == s", "s = [s for s in s]",
+    "s = s.split()", "s = 'a' * s", "s = solution_str.split('a')[-1].isdigit()",
+    "s, t = verify(solution_str, ground_truth)", "s = ground_truth.startswith('a')", "s = 1 if foo(s) else 2",
+    "s = s / 0", "s = s in 'ab'", "s = data_source == s", "s = [s for s in s]",
 ]  # fmt: skip
 
 
