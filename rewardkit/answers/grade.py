@@ -30,6 +30,11 @@ FAILED: Final = {
 }
 
 
+def broken(reason: str) -> Grade:
+    """The grade where a grader itself failed: a fault of ours, which costs the policy nothing and the batch one row."""
+    return Grade(float("nan"), Status.ERROR, reason=reason)
+
+
 def bad_gold(gold: object) -> Grade:
     """The grade of any response to a gold that can't be used."""
     shown = repr(gold)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import re
 import threading
+import traceback
 from collections.abc import Sequence
 from typing import Final
 
 from rewardkit.answers.compare import Comparison
 from rewardkit.answers.extract import Answer, Mode
-from rewardkit.answers.grade import FAILED, Grade, bad_gold
+from rewardkit.answers.grade import FAILED, Grade, bad_gold, broken
 from rewardkit.answers.latex.exact import exact
 from rewardkit.answers.latex.form import formula_text, text_key
 from rewardkit.answers.latex.matrices import reduce_matrices
@@ -123,6 +124,8 @@ def grade_math_many(
             except _Open as question:
                 asked[question.asked] = None
                 still.append(i)
+            except Exception:
+                grades[i] = broken(traceback.format_exc())
         if asked:
             _ask(list(asked), known, rules, cpu_seconds, budget_seconds, pool or shared_pool())
         waiting = still

@@ -6,8 +6,9 @@ paid; a ground truth that can't be used is BAD_GOLD, which no response is blamed
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Final, Literal
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from pydantic import Field
@@ -23,16 +24,17 @@ from rewardkit.answers import (
     grade_math_many,
     grade_numeric,
 )
+from rewardkit.answers.grade import broken
 from rewardkit.batch import Batch
 from rewardkit.column import Column
 from rewardkit.declaration import term
+from rewardkit.errors import MissingDependencyError
 
 MATH_BATCH_SECONDS: Final = 120.0
 """Wall time that a batch may wait for the workers; answers that none has begun by then are unscored, not wrong."""
 
 
-def _column(found: Iterable[Grade]) -> Column:
-    grades = list(found)
+def _column(grades: Sequence[Grade]) -> Column:
     return Column(
         np.array([grade.value for grade in grades], dtype=np.float64),
         np.array([grade.status for grade in grades], dtype=np.int8),
@@ -40,9 +42,18 @@ def _column(found: Iterable[Grade]) -> Column:
     )
 
 
-def _rows(batch: Batch) -> Iterable[tuple[str, object, str | None]]:
+def _graded(batch: Batch, grade: Callable[[str, Any, str | None], Grade]) -> Column:
+    """Grade row by row. A grader that fails costs its row, not the batch: no response may unscore its siblings."""
     assert batch.ground_truths is not None  # declared as a need
-    return zip(batch.responses, batch.ground_truths, batch.prompts or [None] * len(batch), strict=True)
+    grades = []
+    for row in zip(batch.responses, batch.ground_truths, batch.prompts or [None] * len(batch), strict=True):
+        try:
+            grades.append(grade(*row))
+        except MissingDependencyError:
+            raise
+        except Exception:
+            grades.append(broken(traceback.format_exc()))
+    return _column(grades)
 
 
 @term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, builtin=True)
@@ -62,7 +73,7 @@ def gsm8k(batch: Batch, *, mode: GSM8KMode = "flexible") -> Column:
             others reproduce published numbers, faults included: ``verl-strict``, ``verl-flexible``,
             ``lm-eval-strict``, ``lm-eval-flexible``.
     """
-    return _column((grade_gsm8k(r, g, mode=mode, prompt=p) for r, g, p in _rows(batch)))
+    return _graded(batch, lambda r, g, p: grade_gsm8k(r, g, mode=mode, prompt=p))
 
 
 @term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, builtin=True)
@@ -84,10 +95,9 @@ def numeric(
         relative: the same as a share of the ground truth.
         mode: ``flexible`` or ``strict``, as in :func:`gsm8k`.
     """
-    grades = (
-        grade_numeric(r, g, tolerance=tolerance, relative=relative, mode=mode, prompt=p) for r, g, p in _rows(batch)
+    return _graded(
+        batch, lambda r, g, p: grade_numeric(r, g, tolerance=tolerance, relative=relative, mode=mode, prompt=p)
     )
-    return _column(grades)
 
 
 @term(verdict=True, needs=("ground_truth",), batched=True, builtin=True)
@@ -101,7 +111,7 @@ def choice(batch: Batch) -> Column:
     Args:
         batch: the responses and their ground truths: a letter, or a text that starts with one, ``(C) Paris``.
     """
-    return _column((grade_choice(r, g) for r, g, _ in _rows(batch)))
+    return _graded(batch, lambda r, g, _: grade_choice(r, g))
 
 
 @term(verdict=True, needs=("ground_truth",), batched=True, builtin=True)
@@ -117,7 +127,7 @@ def exact(batch: Batch, *, normalize: Literal["whitespace", "words", "letters"] 
         normalize: ``whitespace`` folds runs of blanks; ``words`` also takes out case, punctuation and articles;
             ``letters`` leaves letters and digits only, without case.
     """
-    return _column((grade_exact(r, g, normalize=normalize) for r, g, _ in _rows(batch)))
+    return _graded(batch, lambda r, g, _: grade_exact(r, g, normalize=normalize))
 
 
 @term(verdict=True, needs=("ground_truth",), batched=True, cost="worker", builtin=True)

@@ -15,6 +15,12 @@ from rewardkit.answers.limits import MAX_DEPTH
 _MATRICES: Final = frozenset(["pmatrix", "bmatrix", "Bmatrix", "matrix", "smallmatrix", "array", "vmatrix", "Vmatrix"])
 
 
+_ARITY: Final = {
+    **dict.fromkeys(("gcd", "lcm", "max", "min"), (1, 1000)),
+    "log": (1, 2),
+    "binom": (2, 2),
+}
+"""Least and most arguments of a named function; the others take one."""
 _TRIGONOMETRIC: Final = frozenset(["sin", "cos", "tan", "cot", "sec", "csc"])
 
 
@@ -302,6 +308,9 @@ class AtomParser(Cursor):
         else:
             inner = self.function_body()
         arguments = inner[1:] if inner[0] in ("pair", "tuple", "list") else (inner,)
+        least, most = _ARITY.get(name, (1, 1)) if base is None else (1, 1)
+        if not least <= len(arguments) <= most:
+            raise Unreadable(f"{name} of {len(arguments)}")
         if name in _TRIGONOMETRIC:
             arguments = tuple(degrees(a, in_radians=True) for a in arguments)
         if exponent == MINUS_ONE and name in ("sin", "cos", "tan"):

@@ -45,6 +45,7 @@ PIECES = [
     "between ", "答案", "Wait, no, it's ", "Actually, it should be ", "I don't think ", " million", " thousand",
     " x 10^3", "1'234", "√", "0.(3)", "0.333...", "\\over ", "\\dot{3}", "\\mid ", ":", " to ",
     "no longer ", "+", "\\textbf{(B)}",
+    "sqrt(", "log(", "\\sin(", "max(", "f(", "()", "\\gcd(1,", "abs(",
     "\\overline{3}", "\\ldots", "th", "p.m.", "March 3rd", "\\color{red}", " " * 25,
 ]  # fmt: skip
 
@@ -109,6 +110,12 @@ def run(minutes: float, seed: int) -> Counter[str]:
                     json.dumps({"fault": repr(error), "grader": name, "response": text[:400], "gold": gold}), flush=True
                 )
                 continue
+            if "Traceback" in grade.reason:
+                counts["FAULT exception"] += 1
+                print(
+                    json.dumps({"fault": grade.reason, "grader": name, "response": text[:400], "gold": gold}),
+                    flush=True,
+                )
             spent = 1000 * (time.thread_time() - started)
             if spent > LIMIT_MS:
                 started = time.thread_time()  # once more: a garbage collection or a first import is no fault

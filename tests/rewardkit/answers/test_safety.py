@@ -7,12 +7,15 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rewardkit.answers
+from rewardkit import Batch, compile
 from rewardkit.answers import (
     MODES,
     compare_math,
+    extract,
     grade_choice,
     grade_exact,
     grade_gsm8k,
@@ -21,6 +24,7 @@ from rewardkit.answers import (
     grade_numeric,
 )
 from rewardkit.answers.latex import symbolic
+from rewardkit.answers.latex.atoms import FUNCTIONS
 from rewardkit.answers.latex.parser import parse
 from rewardkit.answers.latex.tree import encoded
 from rewardkit.batch import Status
@@ -203,3 +207,28 @@ def test_words_between_many_blanks_are_read_at_once() -> None:
     compare_math(text, "\\)3 x 10^3\\end{pmatrix}\\leftanswer", cpu_seconds=0.5)
     compare_math("3" + text[4:], "x", cpu_seconds=0.5)
     assert time.thread_time() - started < 0.5
+
+
+@pytest.mark.parametrize("name", sorted({name.removeprefix("\\") for name in FUNCTIONS}))
+def test_a_function_of_any_number_of_arguments_is_read_or_is_text(name: str) -> None:
+    """``sqrt()`` took the whole batch down with it."""
+    for text in (f"{form}({','.join('123'[:n])})" for form in (name, f"\\{name}") for n in range(4)):
+        assert compare_math(text, text).equal
+        assert compare_math(text, "x + 2x").equal == compare_math("x + 2x", text).equal
+        assert grade_math(f"\\boxed{{4{text}}}", "1x + 2x").status in (Status.SCORED, Status.NO_ANSWER)
+
+
+def test_a_grader_that_fails_costs_its_row_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(text: str, *args: object, **options: object) -> object:
+        if "boom" in text:
+            raise IndexError("a fault of ours")
+        return extract(text)
+
+    monkeypatch.setattr("rewardkit.answers.gsm8k.extract", failing)
+    monkeypatch.setattr("rewardkit.answers.math_grade.extract_math", failing)
+    batch = Batch(["#### 42", "boom", "#### 41"], ground_truths=["42"] * 3)
+    for formula in ("gsm8k()", "math_equal()"):
+        scores = compile(formula)(batch)
+        assert scores.status.tolist() == [Status.SCORED, Status.ERROR, Status.SCORED]
+        np.testing.assert_array_equal(scores.total, [1, np.nan, 0])
+        assert "a fault of ours" in (scores.first_reason() or "")
