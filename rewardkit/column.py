@@ -19,6 +19,7 @@ import numpy as np
 from rewardkit.batch import Batch, Floats, Score, Status, Statuses
 from rewardkit.declared import COLUMN_OF, DeclaredBatch
 from rewardkit.expression import Expression, TokenReward
+from rewardkit.watching import OVERDUE, watched
 
 if TYPE_CHECKING:
     from rewardkit.declaration import Term
@@ -61,8 +62,14 @@ class Column:
                 self.tokens[row] = part.tokens[i]
 
 
-def run_term(node: Expression, batch: Batch) -> Column:
-    """The column of a term's node over a batch. Never raises for what the term does."""
+def run_term(node: Expression, batch: Batch, *, deadline: float | None = None) -> Column:
+    """The column of a term's node over a batch. Never raises for what the term does.
+
+    Args:
+        node: the term's node.
+        batch: the rows.
+        deadline: seconds of wall time that one call of a user's term may take; over it, its rows are ERROR.
+    """
     term = node.term
     assert term is not None
     needs = term.needs(node)
@@ -71,18 +78,18 @@ def run_term(node: Expression, batch: Batch) -> Column:
     if missing and not missing_gold:
         return _all(len(batch), Status.ERROR, f"{term.name} needs {', '.join(missing)}, which this batch lacks")
     if "ground_truth" not in needs:
-        return _checked(node, term, batch)
+        return _checked(node, term, batch, deadline)
     golds = batch.ground_truths
     usable = [] if golds is None else [i for i, gold in enumerate(golds) if gold is not None]
     if len(usable) == len(batch):
-        return _checked(node, term, batch)
+        return _checked(node, term, batch, deadline)
     column = _all(len(batch), Status.BAD_GOLD, "no ground truth")
     if isinstance(node, TokenReward):
         column.tokens = [np.zeros(0)] * len(batch)
     if usable:
         for row in usable:
             del column.reasons[row]
-        column.put(usable, _checked(node, term, batch.take(usable)))
+        column.put(usable, _checked(node, term, batch.take(usable), deadline))
     return column
 
 
@@ -95,14 +102,14 @@ def _all(n: int, status: Status, reason: str) -> Column:
     return Column(np.full(n, np.nan), np.full(n, status, dtype=np.int8), dict.fromkeys(range(n), reason))
 
 
-def _checked(node: Expression, term: Term[Any, Any], batch: Batch) -> Column:
+def _checked(node: Expression, term: Term[Any, Any], batch: Batch, deadline: float | None) -> Column:
     """The term's answers, held to what it declared."""
     seen: Any = batch if term.builtin else DeclaredBatch(batch, term.needs(node) | term.reads, term.name)
     try:
         if term.batched:
-            column = _from_batched(term, seen, dict(node.params))
+            column = _from_batched(term, seen, dict(node.params), None if term.builtin else deadline)
         else:
-            column = _from_samples(term, seen, dict(node.params))
+            column = _from_samples(term, seen, dict(node.params), None if term.builtin else deadline)
     except Exception:
         return _all(len(batch), Status.ERROR, traceback.format_exc())
     if isinstance(node, TokenReward):
@@ -111,8 +118,15 @@ def _checked(node: Expression, term: Term[Any, Any], batch: Batch) -> Column:
     return column
 
 
-def _from_batched(term: Term[Any, Any], batch: Batch, params: dict[str, Any]) -> Column:
-    answer = term.function(batch, **params)
+def _overdue(term: Term[Any, Any], deadline: float) -> str:
+    return f"{term.name} gave no answer within {deadline:g} s, and was left behind"
+
+
+def _from_batched(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> Column:
+    if deadline is None:
+        answer = term.function(batch, **params)
+    else:
+        answer = _called(term, batch, params, deadline)
     if isinstance(answer, Column):
         return answer
     if len(answer) != len(batch):
@@ -126,27 +140,52 @@ def _from_batched(term: Term[Any, Any], batch: Batch, params: dict[str, Any]) ->
     return _from_answers(term, list(answer))
 
 
-def _from_samples(term: Term[Any, Any], batch: Batch, params: dict[str, Any]) -> Column:
-    if inspect.iscoroutinefunction(term.function):
-        return _from_answers(term, _gather(term, batch, params))
-    answers: list[Any] = []
-    for sample in batch:
+def _called(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float) -> Any:
+    """A batched term's answer; what it raised, raised here."""
+
+    def call(_: int) -> Any:
         try:
-            answers.append(term.function(sample, **params))
+            return term.function(batch, **params)
+        except Exception as e:
+            return e
+
+    (answer,) = watched(call, 1, deadline)
+    if answer is OVERDUE:
+        return _all(len(batch), Status.ERROR, _overdue(term, deadline))
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _from_samples(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> Column:
+    if inspect.iscoroutinefunction(term.function):
+        return _from_answers(term, _gather(term, batch, params, deadline))
+
+    def call(sample: Any) -> Any:
+        try:
+            return term.function(sample, **params)
         except Exception:
-            answers.append(Score(status=Status.ERROR, reason=traceback.format_exc()))
-    return _from_answers(term, answers)
+            return Score(status=Status.ERROR, reason=traceback.format_exc())
+
+    if deadline is None:
+        return _from_answers(term, [call(sample) for sample in batch])
+    late = Score(status=Status.ERROR, reason=_overdue(term, deadline))
+    answers = watched(lambda i: call(batch[i]), len(batch), deadline)
+    return _from_answers(term, [late if answer is OVERDUE else answer for answer in answers])
 
 
-def _gather(term: Term[Any, Any], batch: Batch, params: dict[str, Any]) -> list[Any]:
+def _gather(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> list[Any]:
     """Await all rows of an async term, at most ``_ASYNC_LIMIT`` at once, from whatever thread this is."""
 
     async def one(gate: asyncio.Semaphore, sample: Any) -> Any:
         async with gate:
             try:
-                return await term.function(sample, **params)
+                async with asyncio.timeout(deadline) as limit:
+                    return await term.function(sample, **params)
             except Exception:
-                return Score(status=Status.ERROR, reason=traceback.format_exc())
+                late = deadline is not None and limit.expired()
+                reason = _overdue(term, deadline or 0.0) if late else traceback.format_exc()
+                return Score(status=Status.ERROR, reason=reason)
 
     async def everything() -> list[Any]:
         gate = asyncio.Semaphore(_ASYNC_LIMIT)
@@ -154,9 +193,14 @@ def _gather(term: Term[Any, Any], batch: Batch, params: dict[str, Any]) -> list[
 
     answers: list[Any] = []
     # A thread of its own: the caller's may already run an event loop, and a loop can't be entered twice.
-    worker = threading.Thread(target=lambda: answers.extend(asyncio.run(everything())), name=f"rewardkit-{term.name}")
+    worker = threading.Thread(
+        target=lambda: answers.extend(asyncio.run(everything())), name=f"rewardkit-{term.name}", daemon=True
+    )
     worker.start()
-    worker.join()
+    # A function that never awaits blocks its loop, and the limit above with it.
+    worker.join(None if deadline is None else deadline * (2 + len(batch) // _ASYNC_LIMIT))
+    if worker.is_alive():
+        raise RuntimeError(f"{term.name}: its event loop is blocked; an async term must await what takes long")
     if len(answers) != len(batch):
         raise RuntimeError(f"{term.name}: the event loop ended before its rows did")
     return answers

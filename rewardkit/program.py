@@ -89,9 +89,16 @@ class Program:
         """
         return self.finish(self.leaves(batch), step=batch.step, groups=batch.groups)
 
-    def leaves(self, batch: Batch) -> Leaves:
-        """Stage one: run the terms, each only where its value can matter."""
-        run = Run(self.reward, self._polarity, self._questions, batch)
+    def leaves(self, batch: Batch, *, deadline: float | None = None) -> Leaves:
+        """Stage one: run the terms, each only where its value can matter.
+
+        Args:
+            batch: the rows.
+            deadline: seconds of wall time that one call of a user's term may take, a row or, for a batched term, the
+                batch; over it, these rows are ERROR and the others go on. User terms then run in another thread.
+                None: no deadline. Terms of the vocabulary have deadlines of their own.
+        """
+        run = Run(self.reward, self._polarity, self._questions, batch, deadline=deadline)
         return Leaves(batch, run.columns, run.spent)
 
     def finish(self, leaves: Leaves, *, step: int | None = None, groups: Sequence[Hashable] | None = None) -> Scores:

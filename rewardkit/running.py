@@ -56,8 +56,11 @@ class Run:
         polarity: Mapping[Expression, Polarity],
         questions: Mapping[Expression, Sequence[Question]],
         batch: Batch,
+        *,
+        deadline: float | None = None,
     ) -> None:
         self.batch = batch
+        self._deadline = deadline
         self.columns: dict[Expression, Column] = {
             node: Column.unrun(len(batch), tokens=isinstance(node, TokenReward))
             for node in root.walk()
@@ -170,7 +173,7 @@ class Run:
     def _timed(self, node: Expression, batch: Batch, asked: int) -> Column:
         spent = self.spent[node]
         start = time.perf_counter()
-        part = run_term(node, batch)
+        part = run_term(node, batch, deadline=self._deadline)
         spent.seconds += time.perf_counter() - start
         spent.asked += asked
         spent.ran += len(batch)

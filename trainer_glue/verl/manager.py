@@ -20,6 +20,8 @@ import inspect
 import logging
 import traceback
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -47,6 +49,13 @@ STATUS_KEY: Final = "{}/status"
 MS_KEY: Final = "{}/ms"
 """A term's milliseconds a row: those of the batch that the row was scored in, shared evenly."""
 SECTION: Final = "rewardkit"
+DEADLINE_S: Final = 300.0
+"""Wall time that one call of a user's term may take in the reward loop."""
+_PATIENCE: Final = 1.0
+"""Seconds after which the next batch is not held up any longer."""
+_IN_FLIGHT: Final = 16
+"""Batches that are scored beside each other at most; the next one waits for a thread."""
+_Answer = asyncio.Future[dict[str, Any]]
 
 
 class RewardManager(_Base):  # type: ignore[misc]
@@ -59,6 +68,8 @@ class RewardManager(_Base):  # type: ignore[misc]
         config: verl's config; the formula stands in ``reward.reward_kwargs.rewardkit``.
         reward: a formula or what names one, over the config's.
         unscored_limit: the share of a batched call that may be unscored before it raises.
+        deadline: seconds of wall time that one call of a term of yours may take in the reward loop, over the config's
+            ``reward.reward_kwargs.rewardkit.deadline``; 300 where neither says.
         kwargs: what other versions of verl pass to every manager; ignored.
 
     Raises:
@@ -75,6 +86,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         config: Any = None,
         reward: Reward | TokenReward | str | None = None,
         unscored_limit: float = UNSCORED_LIMIT,
+        deadline: float | None = None,
         **kwargs: Any,
     ) -> None:
         config, tokenizer, num_examine = _positional(args, config, tokenizer, num_examine)
@@ -93,8 +105,10 @@ class RewardManager(_Base):  # type: ignore[misc]
         self._decoder = Decoder(tokenizer)
         self._max_response_length = _select(config, "data.max_response_length")
         self._eos = _eos_ids(tokenizer)
-        self._waiting: list[tuple[Row, asyncio.Future[dict[str, Any]]]] = []
+        self._waiting: list[tuple[Row, _Answer]] = []
         self._drainer: asyncio.Task[None] | None = None
+        self._threads = ThreadPoolExecutor(_IN_FLIGHT, thread_name_prefix="rewardkit-scoring")
+        self._deadline = _deadline(deadline, config)
         self._failures = FirstFailures()
         self._check_seam(config)
         share_cores(int(_select(config, "reward.num_workers") or 1))  # each is an actor with graders of its own
@@ -115,26 +129,44 @@ class RewardManager(_Base):  # type: ignore[misc]
             self._failures.tell("input", traceback.format_exc())
             return self._failed()
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[dict[str, Any]] = loop.create_future()
+        future: _Answer = loop.create_future()
         self._waiting.append((row, future))
         if self._drainer is None or self._drainer.done() or self._drainer.get_loop() is not loop:
             self._drainer = loop.create_task(self._drain())
         return await future
 
     async def _drain(self) -> None:
-        """Score what waits, all of it at once; what arrives meanwhile is the next batch."""
+        """Score what waits, all of it at once; what arrives meanwhile is the next batch, and waits no longer than that.
+
+        A batch that takes long, with a judge or a slow term, is awaited beside the next ones.
+        """
         await asyncio.sleep(0)  # requests of the same tick join
+        loop = asyncio.get_running_loop()
         while self._waiting:
             taken, self._waiting = self._waiting, []
-            try:
-                rows = [row for row, _ in taken]
-                results = self._score_rows(rows) if self._cheap else await asyncio.to_thread(self._score_rows, rows)
-            except Exception:
-                self._failures.tell("scoring", traceback.format_exc())
-                results = [self._failed() for _ in taken]
-            for (_, future), result in zip(taken, results, strict=True):
-                if not future.cancelled() and not future.get_loop().is_closed():
-                    future.set_result(result)
+            rows = [row for row, _ in taken]
+            if self._cheap:
+                self._answer([future for _, future in taken], self._scored(rows))
+                continue
+            scoring = loop.run_in_executor(self._threads, self._scored, rows)
+            scoring.add_done_callback(partial(self._hand_over, [future for _, future in taken]))
+            await asyncio.wait({scoring}, timeout=_PATIENCE)
+
+    def _hand_over(self, futures: list[_Answer], scoring: asyncio.Future[list[dict[str, Any]]]) -> None:
+        if not scoring.cancelled():
+            self._answer(futures, scoring.result())
+
+    def _answer(self, futures: list[_Answer], results: list[dict[str, Any]]) -> None:
+        for future, result in zip(futures, results, strict=True):
+            if not future.done() and not future.get_loop().is_closed():
+                future.set_result(result)
+
+    def _scored(self, rows: list[Row]) -> list[dict[str, Any]]:
+        try:
+            return self._score_rows(rows)
+        except Exception:
+            self._failures.tell("scoring", traceback.format_exc())
+            return [self._failed() for _ in rows]
 
     def _score_rows(self, rows: list[Row]) -> list[dict[str, Any]]:
         results: list[dict[str, Any]] = [{}] * len(rows)
@@ -143,7 +175,7 @@ class RewardManager(_Base):  # type: ignore[misc]
             by_step.setdefault(row.step, []).append(i)
         for step, members in by_step.items():
             batch = batch_of([rows[i] for i in members], self._decoder, step=step)
-            leaves = self.program.leaves(batch)
+            leaves = self.program.leaves(batch, deadline=None if self._cheap else self._deadline)
             # A lone row is no group: what is relative to its group comes later, from the sampler.
             groups = list(range(len(members))) if "group" in self.program.needs else None
             scores = self.program.finish(leaves, step=step, groups=groups)
@@ -285,6 +317,17 @@ def _program(reward: Reward | TokenReward | str | None, config: Any) -> Program:
             f"reward.reward_kwargs.{SECTION}.formula",
         )
     return compile(reward_from_config(dict(wired)))
+
+
+def _deadline(given: float | None, config: Any) -> float:
+    wired = _select(config, f"reward.reward_kwargs.{SECTION}.deadline")
+    seconds = given if given is not None else wired if wired is not None else DEADLINE_S
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
+        raise ConfigError(
+            f"RewardManager's deadline is {seconds!r}; expected seconds, above 0",
+            hint=f"reward.reward_kwargs.{SECTION}.deadline={DEADLINE_S:g}",
+        )
+    return float(seconds)
 
 
 def _select(config: Any, key: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tensordict import TensorDict
 from verl import DataProto
 from verl.trainer.ppo.reward import load_reward_manager
 
-from rewardkit import Status, gsm8k, length, parse
+from rewardkit import Sample, Status, gsm8k, length, parse, term
 from rewardkit.errors import CompileError, ConfigError, UnscoredError
 from tests.trainer_glue.verl.tokenizers import byte_tokenizer
 from trainer_glue.verl import RewardManager
@@ -150,6 +151,49 @@ def test_requests_that_wait_together_are_scored_together() -> None:
 def test_the_manager_outlives_its_event_loop() -> None:
     m = manager()
     assert run(m, single("a b"))[0]["reward_score"] == run(m, single("a b"))[0]["reward_score"] == pytest.approx(0.2)
+
+
+@term(bounds=(0, 1))
+def held(sample: Sample) -> float:
+    """Waits where the response says so, until the gate opens."""
+    if sample.response == "wait":
+        gate.wait(30)
+    return 1.0
+
+
+gate = threading.Event()
+
+
+def test_a_slow_row_holds_up_no_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainer_glue.verl.manager._PATIENCE", 0.05)
+    gate.clear()
+    m = manager(held())
+
+    async def everything() -> tuple[list[float], bool, float]:
+        slow = asyncio.create_task(m.run_single(single("wait")))
+        await asyncio.sleep(0.2)
+        later = [(await m.run_single(single("a")))["reward_score"] for _ in range(3)]
+        was_done = slow.done()
+        gate.set()
+        return later, was_done, (await slow)["reward_score"]
+
+    assert asyncio.run(everything()) == ([1.0, 1.0, 1.0], False, 1.0)
+
+
+def test_a_hung_row_is_unscored_and_its_siblings_are_not(capfd: pytest.CaptureFixture[str]) -> None:
+    gate.clear()
+    results = run(manager(held(), deadline=0.3), single("a"), single("wait"), single("b"))
+    assert [r["reward_extra_info"]["held/status"] for r in results] == [Status.SCORED, Status.ERROR, Status.SCORED]
+    assert [r["reward_extra_info"]["unscored"] for r in results] == [0.0, 1.0, 0.0]
+    assert "held gave no answer within 0.3 s" in capfd.readouterr().err
+    gate.set()
+
+
+@pytest.mark.parametrize("deadline", [0, -1, float("nan"), True, "soon"])
+def test_a_deadline_is_seconds(deadline: Any) -> None:
+    config = {"reward": {"reward_kwargs": {"rewardkit": {"formula": "length()", "deadline": deadline}}}}
+    with pytest.raises(ConfigError, match="expected seconds"):
+        RewardManager(tokenizer=TOKENIZER, config=config)
 
 
 def test_schedules_follow_the_step_of_each_row() -> None:

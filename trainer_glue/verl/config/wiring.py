@@ -63,13 +63,17 @@ def find_reward(
 
 
 def wire_reward(config: dict[str, Any], reward: RewardSource) -> None:
-    """Put the reward and rewardkit's manager and sampler into the config; a sampler that is set is kept."""
+    """Put the reward and rewardkit's manager and sampler into the config.
+
+    A sampler that is set is kept, and so is what is set beside the reward: ``deadline``, ``unscored_limit``.
+    """
     travelling = {k: v if v is None else escaped(v) for k, v in reward.to_config().items()}
-    put(config, REWARD, travelling)
+    put(config, REWARD, {**(dig(config, REWARD) or {}), **travelling})
     for key, value in _MANAGER.items():
         put(config, key, value)
     tokenizer = MODEL if dig(config, _TOKENIZER) is None else _TOKENIZER
-    put(config, _SAMPLER_REWARD, {**travelling, "tokenizer": f"${{{tokenizer}}}"})
+    beside = dig(config, _SAMPLER_REWARD) or {}
+    put(config, _SAMPLER_REWARD, {**beside, **travelling, "tokenizer": f"${{{tokenizer}}}"})
     for key, value in _sampler(config).items():
         if dig(config, key) is None:
             put(config, key, value)

@@ -41,6 +41,13 @@ def test_the_reward_is_wired_in(good: Good) -> None:
     assert reward_from_config(sampler["sampler_kwargs"]["rewardkit"]) == resolved.reward.reward
 
 
+def test_what_is_set_beside_the_reward_stays(good: Good) -> None:
+    manager, sampler = "reward.reward_kwargs.rewardkit", "trainer.v1.sampler.sampler_kwargs.rewardkit"
+    config = resolve(good(), [f"{manager}.deadline=60", f"{sampler}.unscored_limit=0.5"], accelerator=True).config
+    assert config["reward"]["reward_kwargs"]["rewardkit"]["deadline"] == 60
+    assert config["trainer"]["v1"]["sampler"]["sampler_kwargs"]["rewardkit"]["unscored_limit"] == 0.5
+
+
 def test_the_callers_reward_wins_over_the_files(good: Good) -> None:
     assert resolve(good(), accelerator=True, reward="length(0.5)").reward.formula == "length(0.5)"
     assert resolve(good(), accelerator=True, reward=load_reward("length(0.5)")).reward.formula == "length(0.5)"
