@@ -1,5 +1,6 @@
 """A term of your own, tested by the laws that every reward keeps, and by two that you state.
 
+pip install 'rewardkit-rl[testing]'
 pytest examples/custom_term.py
 rewardkit train small model.path=MODEL data.train_files=DATA --reward examples/custom_term.py
 """

@@ -30,6 +30,8 @@ _SLACK: Final = 1e-9
 """Relative slack on declared bounds, for the rounding of a term's own arithmetic."""
 _ASYNC_LIMIT: Final = 32
 """Calls of one async term under way at once."""
+_FAILURES: Final = (Exception, SystemExit, asyncio.CancelledError)
+"""What a term's function may raise and cost its rows alone: ``exit()`` in a grader ends no run."""
 
 
 @dataclass(slots=True)
@@ -70,8 +72,15 @@ def run_term(node: Expression, batch: Batch, *, deadline: float | None = None) -
         batch: the rows.
         deadline: seconds of wall time that one call of a user's term may take; over it, its rows are ERROR.
     """
-    term = node.term
-    assert term is not None
+    assert node.term is not None
+    column = _found(node, node.term, batch, deadline)
+    if isinstance(node, TokenReward) and column.tokens is None:
+        column.tokens = [np.zeros(0)] * len(batch)
+    return column
+
+
+def _found(node: Expression, term: Term[Any, Any], batch: Batch, deadline: float | None) -> Column:
+    """The term's column over the rows that have what it needs."""
     needs = term.needs(node)
     missing = [need for need in needs if _column_of(batch, need) is None and need not in ("response", "extra_info")]
     missing_gold = "ground_truth" in missing
@@ -110,7 +119,7 @@ def _checked(node: Expression, term: Term[Any, Any], batch: Batch, deadline: flo
             column = _from_batched(term, seen, dict(node.params), None if term.builtin else deadline)
         else:
             column = _from_samples(term, seen, dict(node.params), None if term.builtin else deadline)
-    except Exception:
+    except _FAILURES:
         return _all(len(batch), Status.ERROR, traceback.format_exc())
     if isinstance(node, TokenReward):
         _sum_tokens(column, term, batch)
@@ -146,13 +155,13 @@ def _called(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline
     def call(_: int) -> Any:
         try:
             return term.function(batch, **params)
-        except Exception as e:
+        except _FAILURES as e:
             return e
 
     (answer,) = watched(call, 1, deadline)
     if answer is OVERDUE:
         return _all(len(batch), Status.ERROR, _overdue(term, deadline))
-    if isinstance(answer, Exception):
+    if isinstance(answer, _FAILURES):
         raise answer
     return answer
 
@@ -164,7 +173,7 @@ def _from_samples(term: Term[Any, Any], batch: Batch, params: dict[str, Any], de
     def call(sample: Any) -> Any:
         try:
             return term.function(sample, **params)
-        except Exception:
+        except _FAILURES:
             return Score(status=Status.ERROR, reason=traceback.format_exc())
 
     if deadline is None:
@@ -176,34 +185,31 @@ def _from_samples(term: Term[Any, Any], batch: Batch, params: dict[str, Any], de
 
 def _gather(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> list[Any]:
     """Await all rows of an async term, at most ``_ASYNC_LIMIT`` at once, from whatever thread this is."""
+    answers: list[Any] = [OVERDUE] * len(batch)
 
-    async def one(gate: asyncio.Semaphore, sample: Any) -> Any:
+    async def one(gate: asyncio.Semaphore, i: int, sample: Any) -> None:
         async with gate:
             try:
                 async with asyncio.timeout(deadline) as limit:
-                    return await term.function(sample, **params)
-            except Exception:
+                    answers[i] = await term.function(sample, **params)
+            except _FAILURES:
                 late = deadline is not None and limit.expired()
                 reason = _overdue(term, deadline or 0.0) if late else traceback.format_exc()
-                return Score(status=Status.ERROR, reason=reason)
+                answers[i] = Score(status=Status.ERROR, reason=reason)
 
-    async def everything() -> list[Any]:
+    async def everything() -> None:
         gate = asyncio.Semaphore(_ASYNC_LIMIT)
-        return list(await asyncio.gather(*(one(gate, sample) for sample in batch)))
+        await asyncio.gather(*(one(gate, i, sample) for i, sample in enumerate(batch)))
 
-    answers: list[Any] = []
     # A thread of its own: the caller's may already run an event loop, and a loop can't be entered twice.
-    worker = threading.Thread(
-        target=lambda: answers.extend(asyncio.run(everything())), name=f"rewardkit-{term.name}", daemon=True
-    )
+    worker = threading.Thread(target=lambda: asyncio.run(everything()), name=f"rewardkit-{term.name}", daemon=True)
     worker.start()
-    # A function that never awaits blocks its loop, and the limit above with it.
+    # A function that never awaits blocks its loop, and the limit above with it; one may not let itself be cancelled.
     worker.join(None if deadline is None else deadline * (2 + len(batch) // _ASYNC_LIMIT))
-    if worker.is_alive():
-        raise RuntimeError(f"{term.name}: its event loop is blocked; an async term must await what takes long")
-    if len(answers) != len(batch):
-        raise RuntimeError(f"{term.name}: the event loop ended before its rows did")
-    return answers
+    blocked = "its event loop is blocked: an async term must await what takes long, and let itself be cancelled"
+    ended = "the event loop ended before the row did"
+    without = Score(status=Status.ERROR, reason=f"{term.name}: {blocked if worker.is_alive() else ended}")
+    return [without if answer is OVERDUE else answer for answer in list(answers)]
 
 
 def _from_answers(term: Term[Any, Any], answers: list[Any]) -> Column:
@@ -212,20 +218,29 @@ def _from_answers(term: Term[Any, Any], answers: list[Any]) -> Column:
     if term.kind is TokenReward:
         column.tokens = [np.zeros(0)] * n
     for i, answer in enumerate(answers):
-        if isinstance(answer, Score):
-            column.values[i], column.statuses[i] = answer.value, answer.status
-            if answer.reason:
-                column.reasons[i] = answer.reason
-        elif answer is None:
-            column.statuses[i] = Status.NOT_APPLICABLE
-        elif column.tokens is not None:
-            column.tokens[i] = np.asarray(answer, dtype=np.float64)
-        elif isinstance(answer, bool | int | float | np.number | np.bool_):
-            column.values[i] = float(answer)
-        else:
-            column.statuses[i] = Status.ERROR
-            column.reasons[i] = f"{term.name} returned {type(answer).__name__}; expected a number, a Score or None"
+        try:
+            _take(column, i, answer, term)
+        except Exception:  # an integer too large for a float, text among a token's numbers
+            column.values[i], column.statuses[i] = np.nan, Status.ERROR
+            column.reasons[i] = traceback.format_exc()
     return column
+
+
+def _take(column: Column, i: int, answer: Any, term: Term[Any, Any]) -> None:
+    """Write one row's answer into its place."""
+    if isinstance(answer, Score):
+        column.values[i], column.statuses[i] = answer.value, answer.status
+        if answer.reason:
+            column.reasons[i] = answer.reason
+    elif answer is None:
+        column.statuses[i] = Status.NOT_APPLICABLE
+    elif column.tokens is not None:
+        column.tokens[i] = np.asarray(answer, dtype=np.float64)
+    elif isinstance(answer, bool | int | float | np.number | np.bool_):
+        column.values[i] = float(answer)
+    else:
+        column.statuses[i] = Status.ERROR
+        column.reasons[i] = f"{term.name} returned {type(answer).__name__}; expected a number, a Score or None"
 
 
 def _sum_tokens(column: Column, term: Term[Any, Any], batch: Batch) -> None:
@@ -251,7 +266,7 @@ def _enforce(column: Column, node: Expression, term: Term[Any, Any]) -> None:
     inside &= np.isfinite(column.values)
     for i in np.flatnonzero(scored & ~inside).tolist():
         column.statuses[i] = Status.ERROR
-        column.reasons[i] = f"{term.name} gave {column.values[i]!r}, outside its declared bounds {bounds}"
+        column.reasons[i] = f"{term.name} gave {float(column.values[i])!r}, outside its declared bounds {bounds}"
     if not term.may_be_inapplicable:
         for i in np.flatnonzero(column.statuses == Status.NOT_APPLICABLE).tolist():
             column.statuses[i] = Status.ERROR

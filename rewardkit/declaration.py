@@ -146,7 +146,18 @@ class Term(Generic[P, K]):
         values = self._validated(given)
         build: Any = self.kind
         node: K = build("term", (), tuple((name, _frozen(self.name, name, values[name])) for name in known), self)
+        self._check_floor(node)
         return node
+
+    def _check_floor(self, node: Expression) -> None:
+        """What a failure is paid lies within the bounds, or they would not be the formula's."""
+        declared = self.bounds(node)
+        low, high = self._failure_ends(declared)
+        if not declared.low <= low <= high <= declared.high:
+            raise ParameterError(
+                f"the floor {self._floor} of {self.name} is not within its bounds {declared}",
+                hint="floor=(low, high) is for ends without a bound: what a failure of the policy's is worth there",
+            )
 
     def __repr__(self) -> str:
         return f"<term {self.name}{self.signature} -> {self.kind.__name__}>"
@@ -204,10 +215,11 @@ class Term(Generic[P, K]):
 
     def failure_ends(self, node: Expression) -> Interval:
         """What a policy-caused failure is worth at worst: the bounds, with ``floor`` where an end is infinite."""
-        declared = self.bounds(node)
-        low = self._floor[0] if self._floor[0] is not None else declared.low
-        high = self._floor[1] if self._floor[1] is not None else declared.high
-        return Interval(low, high)
+        return Interval(*self._failure_ends(self.bounds(node)))
+
+    def _failure_ends(self, declared: Interval) -> tuple[float, float]:
+        low, high = self._floor
+        return declared.low if low is None else low, declared.high if high is None else high
 
     def needs(self, node: Expression) -> frozenset[Need]:
         """The parts of a row that a node of this term reads."""
@@ -263,7 +275,8 @@ class Term(Generic[P, K]):
         where = error["loc"][0] if error["loc"] else "?"
         raise ParameterError(
             f"{self.name}: parameter {str(where)!r} is {given.get(str(where))!r}; {_lower_first(error['msg'])}",
-            hint=f"{self.name}{self.signature}",
+            hint=f"{self.name}{self.signature}"
+            + ("; nested data is given as JSON text" if isinstance(given.get(str(where)), Mapping) else ""),
         )
 
 
@@ -338,7 +351,7 @@ def term(
     version: str = ...,
     builtin: bool = ...,
 ) -> _Decorator[Reward]: ...
-def term(*, verdict: bool = False, per_token: bool = False, **options: Any) -> Any:
+def term(*misplaced: object, verdict: bool = False, per_token: bool = False, **options: Any) -> Any:
     """Make a term of a function.
 
     The function's first parameter is a :class:`Sample` (one number out: a float, a bool, a :class:`Score`, or None for
@@ -347,6 +360,7 @@ def term(*, verdict: bool = False, per_token: bool = False, **options: Any) -> A
     parameters are the term's own, and need types.
 
     Args:
+        misplaced: what `@term` without brackets gets: an error.
         verdict: the values are 0 or 1, and the node can stand where a condition is wanted.
         per_token: one number for each token of the response.
         options:
@@ -364,6 +378,12 @@ def term(*, verdict: bool = False, per_token: bool = False, **options: Any) -> A
     Raises:
         ParameterError: no function, a parameter without a type, or an option that is unknown.
     """
+    if misplaced:
+        got = getattr(misplaced[0], "__name__", misplaced[0])
+        raise ParameterError(
+            f"@term got {got!r}; it takes options by their names, in brackets",
+            hint="write @term(bounds=(low, high)), or @term() for values without bounds",
+        )
     known = {"bounds", "floor", "needs", "reads", "cost", "batched", "optional", "version", "builtin"}
     for name in options:
         if name not in known:

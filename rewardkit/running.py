@@ -201,6 +201,8 @@ def _equal_rows(batch: Batch, needs: frozenset[Need]) -> npt.NDArray[np.intp] | 
     ):
         if need in needs and column is not None:
             columns.append(column)
+            if need == "ground_truth":
+                columns.append([type(gold) for gold in column])  # True equals 1, and is no number
     if needs & {"extra_info", "tokens", "group"}:
         return None
     seen: dict[Any, int] = {}

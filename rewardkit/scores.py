@@ -100,3 +100,10 @@ def _moments(name: str, values: Floats) -> dict[str, float]:
     if not len(known):
         return {}
     return {f"{name}/mean": float(known.mean()), f"{name}/std": float(known.std())}
+
+
+def headline(reason: str) -> str:
+    """What one of :attr:`Scores.reasons` says on one line: of a traceback the error that it ends with, and its hint."""
+    lines = reason.strip().splitlines() or [""]
+    last = max(i for i, line in enumerate(lines) if not line[:1].isspace())
+    return "  ".join(line.strip() for line in lines[last:])

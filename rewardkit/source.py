@@ -20,8 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from rewardkit.declaration import Need
-from rewardkit.errors import ConfigError, FormulaError, did_you_mean
+from rewardkit.declaration import Need, Term
+from rewardkit.errors import ConfigError, FormulaError, RewardKitError, did_you_mean
 from rewardkit.expression import Expression, Reward, TokenReward
 from rewardkit.text import fingerprint, parse
 
@@ -161,10 +161,12 @@ def _unclear(text: str, error: FormulaError | None = None) -> ConfigError:
     names = ready_made()
     as_formula = error.message.splitlines()[0] if error else "it calls no term, such as length(0.1) does"
     as_file = f"a file's name ends in .py{f'; {text}.py exists' if Path(f'{text}.py').is_file() else ''}"
+    swapped = f"{text} is a file that is there: the reward comes before the data" if Path(text).is_file() else None
     return ConfigError(
         f"the reward {text!r} is not clear. As a formula: {as_formula}. As a file: {as_file}. "
         f"As a name: none of {', '.join(names)}",
-        hint=did_you_mean(text, names)
+        hint=swapped
+        or did_you_mean(text, names)
         or "write a formula such as \"length(0.1) + ends_with('.?!')\", or FILE.py[:name]",
     )
 
@@ -198,11 +200,14 @@ def _reward_in(module: ModuleType, name: str, where: str) -> Reward | TokenRewar
         message = f"{where}: {name!r} is a {type(value).__name__}; expected a reward"
         if isinstance(value, Expression):
             message += ", and when(condition, 1, 0) makes one of a condition"
-    hint = (
-        f"it sets {', '.join(rewards)}: choose one by FILE.py:{rewards[0]}"
-        if rewards
-        else f"write `{name} = ...` in it"
-    )
+    if isinstance(value, Term):
+        hint = f"call it: {name} = {value.name}{'(...)' if value.parameters else '()'}"
+    elif rewards:
+        hint = f"it sets {', '.join(rewards)}: choose one by FILE.py:{rewards[0]}"
+    elif callable(getattr(module, "compute_score", None)):
+        hint = f"`rewardkit from-python {where}` reads its compute_score as a formula"
+    else:
+        hint = f"write `{name} = ...` in it"
     raise ConfigError(message, hint=hint)
 
 
@@ -240,7 +245,7 @@ def _module(source: str, stem: str, filename: str | None = None) -> ModuleType:
         raise ConfigError(
             f"{shown} doesn't load: {_where(e, shown)}{type(e).__name__}: {e}",
             hint="a reward file stands alone: it may import installed packages, not its neighbours"
-            if isinstance(e, ImportError)
+            if isinstance(e, ImportError) and not isinstance(e, RewardKitError)
             else None,
         ) from e
     return module

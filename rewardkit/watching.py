@@ -25,15 +25,15 @@ def watched(call: Callable[[int], Any], n: int, seconds: float) -> list[Any]:
     """``[call(0), ..., call(n - 1)]``, one after another in another thread; OVERDUE for calls that take longer.
 
     Args:
-        call: must not raise.
+        call: must not raise; a call that does gives OVERDUE at once.
         n: how many calls.
-        seconds: wall time that one call may take.
+        seconds: wall time that one call may take; a tenth of it once one was overdue, since where one hangs many do.
     """
     answers: list[Any] = []
     while len(answers) < n:
         loop = _Loop(call, len(answers), n)
         loop.start()
-        answers += loop.answers_within(seconds)
+        answers += loop.answers_within(seconds if OVERDUE not in answers else seconds / 10)
         if len(answers) < n:
             answers.append(OVERDUE)
     return answers
@@ -52,14 +52,16 @@ class _Loop(threading.Thread):
         self._lock = threading.Lock()
 
     def run(self) -> None:
-        for number in self._numbers:
-            answer = self._call(number)
-            with self._lock:
-                if self._given_up:
-                    return
-                self._answers.append(answer)
-                self._began = time.monotonic()
-        self._done.set()
+        try:
+            for number in self._numbers:
+                answer = self._call(number)
+                with self._lock:
+                    if self._given_up:
+                        return
+                    self._answers.append(answer)
+                    self._began = time.monotonic()
+        finally:
+            self._done.set()  # a thread that dies is not waited for
 
     def answers_within(self, seconds: float) -> list[Any]:
         """What has been answered when all is done, or when one call has taken so long."""

@@ -21,9 +21,15 @@ _ASSERTS: Final = re.compile(
 )
 _RESULT: Final = re.compile(r"=[\s$*]*\Z")
 _REGARDS: Final = re.compile(
-    r"\b(?:of|in|for|to|from|per|over|with|on|at|by|within|during|that|who|which)\b", re.IGNORECASE
+    r"\b(?:of|in|for|to|from|per|over|with|on|at|by|within|during|among(?:st)?|between|across|before|until|that|who|which)\b",
+    re.IGNORECASE,
 )
 _ADDS: Final = re.compile(r"\b(?:and|or|but|than|plus|minus|times)\b", re.IGNORECASE)
+_RESUMES: Final = re.compile(
+    r"\d[^,;]*\b(?:he|she|it|they|we|you|i)\s+(?:(?:can|could|should|may|might|must|only|now)\s+)?[a-z']+\s+[$\s*_]*\Z",
+    re.IGNORECASE,
+)
+"""A subject and its verb after a number, right before the next: ``if he runs 10 miles a day he runs 30``."""
 
 
 def is_beside(text: str, before: Sequence[re.Match[str]], match: re.Match[str]) -> bool:
@@ -55,14 +61,17 @@ def _is_aside(text: str, previous: re.Match[str], match: re.Match[str]) -> bool:
 def _is_circumstance(text: str, first: re.Match[str], match: re.Match[str]) -> bool:
     """True for a number that only says when or why, after the one that is asserted: ``12 left after giving away 5``."""
     ends = [opening.end() for opening in _CLAUSE.finditer(text, first.end(), match.start())]
-    return bool(ends) and _ASSERTS.search(text, ends[-1], match.start()) is None
+    if not ends or _ASSERTS.search(text, ends[-1], match.start()) is not None:
+        return False
+    clause = text[ends[-1] : match.start()]
+    return _RESUMES.search(clause) is None or _ADDS.search(clause) is not None
 
 
 def _is_of_result(text: str, before: Sequence[re.Match[str]], match: re.Match[str]) -> bool:
     """True for a number that only says of what the last result is one: ``9 + 6 = 15 liters out of the 24``."""
-    at = text.rfind("=", before[0].start(), match.start())
+    at = text.rfind("=", 0, match.start())
     result = next((m for m in before if m.start() > at), None) if at >= 0 else None
     if result is None or _RESULT.search(text, at, result.start()) is None:
         return False
     gap = text[result.end() : match.start()]
-    return bool(_REGARDS.search(gap)) and not (_ASSERTS.search(gap) or _ADDS.search(gap))
+    return bool(_REGARDS.search(gap)) and not (_ASSERTS.search(gap) or _ADDS.search(gap) or _RESUMES.search(gap))

@@ -93,9 +93,9 @@ def gold_numbers(gold: object) -> tuple[Number, ...]:
     if isinstance(gold, bool) or gold is None:
         return ()
     if isinstance(gold, int):
-        return (gold,)
-    if isinstance(gold, float):
-        return (whole(Fraction(repr(gold))),) if math.isfinite(gold) else ()
+        return (int(gold),)
+    if isinstance(gold, float):  # numpy's float64 is one, and its repr is no number
+        return (whole(Fraction(repr(float(gold)))),) if math.isfinite(gold) else ()
     if isinstance(gold, Decimal):
         return (whole(Fraction(gold)),) if gold.is_finite() and abs(gold.adjusted()) < MAX_CLAIM else ()
     if isinstance(gold, Fraction):

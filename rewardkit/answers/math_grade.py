@@ -10,7 +10,7 @@ import functools
 import re
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Final
 
 from rewardkit.answers.compare import Comparison
@@ -22,7 +22,7 @@ from rewardkit.answers.latex.matrices import reduce_matrices
 from rewardkit.answers.latex.parser import parse
 from rewardkit.answers.latex.same import Ladder, MathRules, Question
 from rewardkit.answers.latex.tree import OverLimit, Tree, Unreadable, encoded
-from rewardkit.answers.limits import MAX_FORMULA
+from rewardkit.answers.limits import MAX_BITS, MAX_FORMULA
 from rewardkit.answers.math_extract import extract_math, has_words
 from rewardkit.batch import Status
 from rewardkit.workers import Outcome, Pool, Result
@@ -357,11 +357,15 @@ def gold_texts(gold: object) -> tuple[str, ...]:
         return () if text is None else (text,)
     if isinstance(gold, bool) or gold is None:
         return ()
-    if isinstance(gold, int | float):
-        return (repr(gold),) if gold == gold and abs(gold) != float("inf") else ()
+    if isinstance(gold, int):
+        return (repr(int(gold)),) if gold.bit_length() <= MAX_BITS else ()
+    if isinstance(gold, float):  # numpy's float64 is one, and its repr is no number
+        return (repr(float(gold)),) if gold == gold and abs(gold) != float("inf") else ()
     tolist = getattr(gold, "tolist", None)
     if callable(tolist):
         return gold_texts(tolist())
     if isinstance(gold, list | tuple):
         return tuple(text for entry in gold if not isinstance(entry, list | tuple) for text in gold_texts(entry))
+    if isinstance(gold, Mapping | Set | bytes | bytearray):
+        return ()
     return gold_texts(str(gold))

@@ -18,6 +18,7 @@ from rewardkit.audit.parts import parts, shaping
 from rewardkit.batch import Batch, Floats, Sample, Status
 from rewardkit.expression import Expression
 from rewardkit.program import Program
+from rewardkit.scores import headline
 
 _PIECE: Final = re.compile(r"\w{1,6}|[^\w\s]|\s+")
 
@@ -81,7 +82,7 @@ class FormulaSubject:
         for name, why in scores.reasons.items():
             for row, text in why.items():
                 if row % every == 0 and scores.statuses[name][row] == scores.status[row] == Status.ERROR:
-                    reasons.setdefault(row // every, f"{name}: {text.strip().splitlines()[-1]}")
+                    reasons.setdefault(row // every, f"{name}: {headline(text)}")
         return Pay(scores.total[::every], reasons)
 
     def parts(self, samples: Sequence[Sample]) -> Mapping[str, Floats]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -28,6 +30,16 @@ def console(*, err: bool = False) -> Console:
     if os.environ.get("NO_COLOR"):
         return Console(stderr=err, highlight=False, width=width, color_system=None)
     return Console(stderr=err, highlight=False, width=width)
+
+
+@contextlib.contextmanager
+def spinner(text: str) -> Iterator[None]:
+    """Say what is going on while nothing is printed; only where standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with console(err=True).status(text):
+        yield
 
 
 def show_json(value: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -65,14 +64,14 @@ def audit(
     from rewardkit.audit import Severity, load_subject, read_problems
     from rewardkit.audit import audit as run_audit
     from rewardkit.audit.page import page
-    from rewardkit.cli._console import show_json
+    from rewardkit.cli._console import show_json, spinner
     from rewardkit.scoring.writing import whole_file
 
     subject = load_subject(reward)
     problems = read_problems(data, rows)
     target = contextlib.nullcontext(None) if html is None else whole_file(html)
     with target as write:
-        with _spinner(f"attacking {subject.name}"):
+        with spinner(f"attacking {subject.name}"):
             report = run_audit(subject, problems, budget=budget, data=str(data))
         if write is not None:
             write(page(report))
@@ -82,17 +81,6 @@ def audit(
         show(report)
     if fail_on is not FailOn.NEVER and report.reaches(Severity(fail_on.value)):
         raise typer.Exit(1)
-
-
-@contextlib.contextmanager
-def _spinner(text: str) -> Any:
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rewardkit.cli._console import console
-
-    with console(err=True).status(text):
-        yield
 
 
 _STYLES = {"high": "bold red", "medium": "yellow", "low": "dim"}

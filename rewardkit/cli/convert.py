@@ -81,9 +81,15 @@ def _checkpoints() -> Any:
 
 def _summary(report: Any) -> Iterator[str]:
     of_step = "" if report.step is None else f" of step {report.step}"
+    size = (
+        f"{report.bytes_written / 1e9:.2f} GB"
+        if report.bytes_written >= 1e8
+        else f"{report.bytes_written / 1e6:.2f} MB"
+    )
+    ranks = f"{report.world_size} rank{'' if report.world_size == 1 else 's'}"
     yield (
         f"{report.out}: {report.parameters:,} parameters{of_step} in {report.tensors} tensors, {report.dtype}, "
-        f"{report.bytes_written / 1e9:.2f} GB from {report.world_size} ranks ({report.mesh}) in {report.seconds:.1f} s"
+        f"{size} from {ranks} ({report.mesh}) in {report.seconds:.1f} s"
     )
     if report.tied:
         yield f"tied and written once: {', '.join(report.tied)}"

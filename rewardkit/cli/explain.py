@@ -38,7 +38,10 @@ def explain(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Show a formula's tree with kinds, bounds and polarity, and what can be found in it before it scores anything."""
+    """Show a formula's tree with kinds, bounds and polarity, and what can be found in it before it scores anything.
+
+    ↑ marks a node that raises the total where it rises, ↓ one that lowers it, ↕ one that does either.
+    """
     from rewardkit.cli._console import show_json
     from rewardkit.program import compile as compile_reward
     from rewardkit.source import load_reward

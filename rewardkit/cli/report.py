@@ -145,6 +145,8 @@ def show(found: RolloutReport) -> None:
         out.print(Text(f"{g.dead:,} of {g.groups:,} groups are dead: paid the same throughout ({g.share:.1%})"))
     if not found.has_texts:
         out.print(Text("scores have no texts: --data FILE names the scored file", style="dim"))
+    if not found.terms and found.formula is None:
+        out.print(Text("the dump has no terms: --reward FORMULA works them out from the texts", style="dim"))
     for title, texts in (("best paid", found.best[:3]), ("worst paid", found.worst[:3])):
         for paid in texts:
             at = f"  {paid.where}{f', gold {paid.gold}' if paid.gold is not None else ''}"

@@ -73,10 +73,12 @@ def test(
             _test_file(reward, source.formula, data, [source_of(text) for text in law or ()], examples), nl=False
         )
         return
+    from rewardkit.cli._console import spinner
     from rewardkit.laws.run import check
 
     samples = _samples(data)
-    outcomes = check(source.reward, *stated, samples=samples, examples=examples)
+    with spinner(f"trying laws on {examples} batches each"):
+        outcomes = check(source.reward, *stated, samples=samples, examples=examples)
     if as_json:
         _laws_json(source.formula, outcomes)
     else:

@@ -82,6 +82,8 @@ def describe(plan: Any) -> str:
     """What a plan would do: comments, then verl's config, so that the whole is a config file."""
     lines = ["nothing was written or started", "", f"the config below goes to {plan.folder.config}, then:", ""]
     lines += [plan.verl.shell(), ""]
+    if not plan.resolved.accelerator:
+        lines += ["(CUDA_VISIBLE_DEVICES names devices that are nowhere: Ray counts them, and torch sees none)", ""]
     lines += ["or, by hand and without that file:", "", *plan.verl.by_hand(plan.resolved.groups).splitlines(), ""]
     lines += [f"warning: {line}" for note in plan.notes for line in note.splitlines()]
     lines += [f"the reward: {plan.resolved.reward.formula}", f"its fingerprint: {plan.resolved.reward.fingerprint}"]

@@ -10,6 +10,7 @@ import numpy as np
 from rewardkit.batch import Batch, Status
 from rewardkit.laws.law import Law, broken, close
 from rewardkit.program import Program
+from rewardkit.scores import headline
 
 DEADLINE_S: Final = 2.0
 """CPU seconds of this thread for a batch of a few responses. Rewards take microseconds; this long is a hang."""
@@ -28,7 +29,7 @@ def _scored(program: Program, batch: Batch) -> None:
     scores = program(batch)
     for name, statuses in scores.statuses.items():
         for row in np.flatnonzero(statuses == Status.ERROR).tolist():
-            why = scores.reasons.get(name, {}).get(row, "no reason was given").strip().splitlines()[-1]
+            why = headline(scores.reasons.get(name, {}).get(row, "no reason was given"))
             broken("no errors", program, batch, [row], f"{name} failed: {why}")
 
 

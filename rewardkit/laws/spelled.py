@@ -46,6 +46,7 @@ def law_of(text: str) -> Law:
             return bounded_by_length(float(inside))
         except ValueError:
             raise ParameterError(f"{text}: expected a number in the brackets, bounded_by_length(0.5)") from None
+    inside = inside.removeprefix("str.")
     if inside not in TRANSFORMATIONS:
         raise ParameterError(f"{text}: expected one of {', '.join(TRANSFORMATIONS)} in the brackets")
     build = ignores if name == "ignores" else monotone
@@ -59,4 +60,4 @@ def source_of(text: str) -> str:
     name, inside = match[1], match[2].strip()
     if name == "dominates":
         return f"dominates(parse({inside!r}))"
-    return f"{name}({inside})" if name == "bounded_by_length" else f"{name}(str.{inside})"
+    return f"{name}({inside})" if name == "bounded_by_length" else f"{name}(str.{inside.removeprefix('str.')})"

@@ -88,6 +88,11 @@ def open_dump(path: Path, *, data: Path | None = None, weights: Mapping[str, flo
     if first is None:
         raise DataError(f"{path} has no rows")
     layout = next((module.NAME for module in _LAYOUTS if module.is_row(first)), None)
+    if layout is None and path.is_dir() and (path / "run.json").is_file():
+        raise DataError(
+            f"{path} is a run without its rollouts: verl dumps them where it is told to",
+            hint="train with trainer.rollout_data_dir=DIR, then `rewardkit report DIR`",
+        )
     if layout is None:
         raise DataError(f"{files[0]}: the first row's fields are {listed(first)}", hint=_EXPECTED)
     if data is not None and layout != scored.NAME:

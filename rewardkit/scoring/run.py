@@ -16,7 +16,7 @@ from rewardkit.batch import Batch
 from rewardkit.declared import COLUMN_OF
 from rewardkit.errors import DataError
 from rewardkit.program import Program
-from rewardkit.scores import Scores
+from rewardkit.scores import Scores, headline
 from rewardkit.scoring.fields import OPTIONAL, SPELLINGS, BadRowAt, RawRow, column
 from rewardkit.scoring.groups import first_rows, whole_groups
 from rewardkit.scoring.profile import Profile
@@ -177,6 +177,5 @@ def _first_reason(scores: Scores, source: Rows, chunk: Chunk) -> str | None:
     for name, reasons in scores.reasons.items():
         for row in sorted(reasons):
             if scores.unscored[row]:
-                last = reasons[row].strip().splitlines()[-1]  # of a traceback, the line that says what went wrong
-                return f"{source.where(chunk.numbers[row])}: {name}: {last}"
+                return f"{source.where(chunk.numbers[row])}: {name}: {headline(reasons[row])}"
     return None

@@ -122,6 +122,27 @@ def test_a_file_that_fails_names_its_line(tmp_path: Path) -> None:
         load_reward(str(path))
 
 
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("@term()\ndef t(sample: Sample) -> float:\n    return 0.0\nreward = t\n", "call it: reward = t()"),
+        ("@term\ndef t(sample: Sample) -> float:\n    return 0.0\nreward = t()\n", "or @term() for values"),
+        ("def compute_score(source, text, truth):\n    return 0.0\n", "`rewardkit from-python"),
+    ],
+)
+def test_what_a_first_file_gets_wrong_is_said(body: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "first.py").write_text(f"from rewardkit import Sample, term\n\n\n{body}")
+    with pytest.raises(ConfigError) as raised:
+        load_reward(str(tmp_path / "first.py"))
+    assert says in str(raised.value)
+
+
+def test_data_in_the_place_of_the_reward(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").touch()
+    with pytest.raises(ConfigError, match="the reward comes before the data"):
+        load_reward(str(tmp_path / "rows.jsonl"))
+
+
 def test_a_formula_error_stays_one() -> None:
     with pytest.raises(FormulaError):
         load_reward("length(0.1) + ends_with()")

@@ -12,7 +12,10 @@ import pytest
 from pydantic import Field
 
 from rewardkit import Batch, Sample, Score, Status, compile, fingerprint, length, observe, term
+from rewardkit.column import run_term
 from rewardkit.errors import ParameterError
+from rewardkit.program import Leaves
+from rewardkit.scores import headline
 
 
 @term(bounds=(0, 1))
@@ -100,6 +103,55 @@ def test_what_a_term_may_not_return_is_an_error_with_a_reason_and_is_never_paid(
         assert part in reasons[row], reasons[row]
     assert "RuntimeError" in reasons[5]
     assert "test_user_terms.py" in reasons[5]
+    assert headline(reasons[5]) == "RuntimeError: no judge"
+
+
+def test_the_headline_of_one_of_our_errors_keeps_the_error_and_its_hint() -> None:
+    @term(bounds=(0, 1))
+    def undeclared(sample: Sample) -> float:
+        return float(sample.ground_truth == "42")
+
+    (reason,) = compile(undeclared())(Batch(["42"], ground_truths=["42"])).reasons["undeclared"].values()
+    assert "reads ground_truth" in headline(reason)
+    assert "needs=('ground_truth',)" in headline(reason)
+
+
+@term(bounds=(0, 1))
+def as_integer(sample: Sample) -> float:
+    return int(sample.response)
+
+
+@term(per_token=True, bounds=(0, 1))
+def by_token(sample: Sample) -> Any:
+    return [0.5, "x"] if sample.response == "9" * 400 else [0.5, 0.0]
+
+
+@pytest.mark.parametrize(("of", "value"), [(as_integer, 1.0), (by_token, 0.5)])
+def test_an_answer_that_is_no_float_costs_its_own_row(of: Any, value: float) -> None:
+    scores = compile(of())(Batch(["1", "9" * 400], tokens=[[1, 2]] * 2))
+    assert scores.status.tolist() == [Status.SCORED, Status.ERROR]
+    assert scores.total[0] == value
+
+
+def test_golds_that_are_equal_and_not_the_same_are_judged_each() -> None:
+    for golds in ([1, True], [True, 1]):
+        statuses = compile("gsm8k()")(Batch(["#### 1"] * 2, ground_truths=golds)).status.tolist()
+        assert statuses == [Status.BAD_GOLD if gold is True else Status.SCORED for gold in golds]
+
+
+@term(per_token=True, bounds=(0, 1), batched=True)
+def no_tokens(batch: Batch) -> Any:
+    raise RuntimeError("no model")
+
+
+@pytest.mark.parametrize("tokens", [None, [[1, 2]]], ids=["missing", "raises"])
+def test_a_token_level_term_that_fails_is_still_a_column_of_tokens(tokens: Any) -> None:
+    """The sampler of verl runs such terms alone, without the rest of stage one."""
+    node = no_tokens()
+    batch = Batch(["a b"], tokens=tokens)
+    scores = compile(node).finish(Leaves(batch, {node: run_term(node, batch)}))
+    assert scores.status.tolist() == [Status.ERROR]
+    assert scores.token_rewards([[1, 1]], fill=0.25).tolist() == [[0.0, 0.25]]
 
 
 def test_scores_with_a_status() -> None:
@@ -225,3 +277,13 @@ def test_declarations_are_checked() -> None:
 def test_nodes_pickle() -> None:
     node = mentions("a") * 2 + length(0.1)
     assert pickle.loads(pickle.dumps(node)) == node  # noqa: TID251
+
+
+@pytest.mark.parametrize("floor", [(-5, 9), (-1, None), (3, 2)])
+def test_a_floor_outside_the_bounds_is_refused(floor: Any) -> None:
+    @term(bounds=(0, None), floor=floor)
+    def unbounded(sample: Sample) -> float:
+        return 1.0
+
+    with pytest.raises(ParameterError, match="is not within its bounds"):
+        unbounded()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ def test_answers_come_in_order_and_the_overdue_are_marked() -> None:
             never.wait(LONG)
         return i * i
 
-    assert watched(call, 7, 0.2) == [OVERDUE, 1, 4, OVERDUE, OVERDUE, 25, 36]
+    assert watched(call, 7, 0.5) == [OVERDUE, 1, 4, OVERDUE, OVERDUE, 25, 36]
     assert watched(call, 0, 0.2) == []
 
 
@@ -60,6 +62,14 @@ async def awaits(sample: Sample) -> float:
 
 
 @term(bounds=(0, 1))
+async def clings(sample: Sample) -> float:
+    while sample.response == "hang":
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(LONG)
+    return 1.0
+
+
+@term(bounds=(0, 1))
 async def blocks(sample: Sample) -> float:
     never.wait(LONG)
     return 1.0
@@ -72,6 +82,29 @@ def hangs_on_all(batch: Batch) -> Any:
     return np.ones(len(batch))
 
 
+def _ends(response: str) -> float:
+    if response == "hang":
+        raise SystemExit(2)
+    if response == "late":
+        raise asyncio.CancelledError
+    return 1.0
+
+
+@term(bounds=(0, 1))
+def exits(sample: Sample) -> float:
+    return _ends(sample.response)
+
+
+@term(bounds=(0, 1))
+async def exits_later(sample: Sample) -> float:
+    return _ends(sample.response)
+
+
+@term(bounds=(0, 1), batched=True)
+def exits_on_all(batch: Batch) -> list[float]:
+    return [_ends(text) for text in batch.responses]
+
+
 @term(bounds=(0, 1), batched=True)
 def fails(batch: Batch) -> Any:
     raise KeyError("gone")
@@ -81,10 +114,34 @@ CASES = [
     # term, statuses of the rows "a", "hang", "late", and what the first reason says
     (hangs, [Status.SCORED, Status.ERROR, Status.SCORED], "hangs gave no answer within 0.3 s"),
     (awaits, [Status.SCORED, Status.ERROR, Status.ERROR], "awaits gave no answer within 0.3 s"),
+    (clings, [Status.SCORED, Status.ERROR, Status.SCORED], "let itself be cancelled"),
     (blocks, [Status.ERROR] * 3, "its event loop is blocked"),
     (hangs_on_all, [Status.ERROR] * 3, "hangs_on_all gave no answer within 0.3 s"),
     (fails, [Status.ERROR] * 3, "gone"),
+    (exits, [Status.SCORED, Status.ERROR, Status.ERROR], "SystemExit"),
+    (exits_later, [Status.SCORED, Status.ERROR, Status.ERROR], "SystemExit"),
+    (exits_on_all, [Status.ERROR] * 3, "SystemExit"),
 ]
+
+
+@pytest.mark.parametrize("of", [exits, exits_later, exits_on_all], ids=lambda of: of.name)
+def test_a_term_that_exits_ends_no_run(of: Any) -> None:
+    """Without a deadline it runs in the caller's thread."""
+    scores = compile(of())(Batch(["a", "hang", "late"]))
+    assert scores.status.tolist() == next(statuses for other, statuses, _ in CASES if other is of)
+
+
+def test_a_thread_that_dies_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "excepthook", lambda args: None)
+
+    def call(i: int) -> int:
+        if i == 1:
+            raise KeyboardInterrupt
+        return i
+
+    began = time.monotonic()
+    assert watched(call, 3, LONG) == [0, OVERDUE, 2]
+    assert time.monotonic() - began < LONG / 2
 
 
 @pytest.mark.parametrize(("of", "statuses", "reason"), CASES, ids=[of.name for of, *_ in CASES])

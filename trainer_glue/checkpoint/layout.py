@@ -139,6 +139,13 @@ def _model_folder(checkpoint: Path, step: int | Literal["latest"], role: Role) -
     if chosen not in steps:
         known = ", ".join(str(number) for number in sorted(steps))
         raise CheckpointError(f"no global_step_{chosen} in {checkpoint}", hint=f"steps that are there: {known}")
+    if not (steps[chosen] / role).is_dir() and (
+        kept := [str(number) for number in sorted(steps) if _has_shards(steps[number] / role)]
+    ):
+        raise CheckpointError(
+            f"{steps[chosen]} has no {role} any more",
+            hint=f"verl keeps the newest trainer.max_{role}_ckpt_to_keep; steps that have one: {', '.join(kept)}",
+        )
     return _role_folder(steps[chosen], role)
 
 

@@ -16,11 +16,13 @@ from them again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
+import threading
 import traceback
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -56,6 +58,15 @@ _PATIENCE: Final = 1.0
 _IN_FLIGHT: Final = 16
 """Batches that are scored beside each other at most; the next one waits for a thread."""
 _Answer = asyncio.Future[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class _Queue:
+    """The requests of one event loop that wait, the task that takes them, and the batches that are being scored."""
+
+    waiting: list[tuple[Row, _Answer]]
+    drainer: asyncio.Task[None] | None = None
+    in_flight: set[asyncio.Future[list[dict[str, Any]]]] = field(default_factory=set)
 
 
 class RewardManager(_Base):  # type: ignore[misc]
@@ -105,9 +116,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         self._decoder = Decoder(tokenizer)
         self._max_response_length = _select(config, "data.max_response_length")
         self._eos = _eos_ids(tokenizer)
-        self._waiting: list[tuple[Row, _Answer]] = []
-        self._drainer: asyncio.Task[None] | None = None
-        self._threads = ThreadPoolExecutor(_IN_FLIGHT, thread_name_prefix="rewardkit-scoring")
+        self._queues: dict[asyncio.AbstractEventLoop, _Queue] = {}  # loops in several threads share no list
         self._deadline = _deadline(deadline, config)
         self._failures = FirstFailures()
         self._check_seam(config)
@@ -130,31 +139,70 @@ class RewardManager(_Base):  # type: ignore[misc]
             return self._failed()
         loop = asyncio.get_running_loop()
         future: _Answer = loop.create_future()
-        self._waiting.append((row, future))
-        if self._drainer is None or self._drainer.done() or self._drainer.get_loop() is not loop:
-            self._drainer = loop.create_task(self._drain())
+        queue = self._queues.setdefault(loop, _Queue([]))
+        if queue.drainer is None or queue.drainer.done():  # none yet, or somebody cancelled it
+            queue.drainer = loop.create_task(self._drain(queue))
+        queue.waiting.append((row, future))
         return await future
 
-    async def _drain(self) -> None:
+    async def _drain(self, queue: _Queue) -> None:
         """Score what waits, all of it at once; what arrives meanwhile is the next batch, and waits no longer than that.
 
         A batch that takes long, with a judge or a slow term, is awaited beside the next ones.
         """
-        await asyncio.sleep(0)  # requests of the same tick join
         loop = asyncio.get_running_loop()
-        while self._waiting:
-            taken, self._waiting = self._waiting, []
-            rows = [row for row, _ in taken]
-            if self._cheap:
-                self._answer([future for _, future in taken], self._scored(rows))
-                continue
-            scoring = loop.run_in_executor(self._threads, self._scored, rows)
-            scoring.add_done_callback(partial(self._hand_over, [future for _, future in taken]))
-            await asyncio.wait({scoring}, timeout=_PATIENCE)
+        try:
+            await asyncio.sleep(0)  # requests of the same tick join
+            while queue.waiting:
+                taken, queue.waiting = queue.waiting, []
+                rows = [row for row, _ in taken]
+                if self._cheap:
+                    self._answer([future for _, future in taken], self._scored(rows))
+                    continue
+                if len(queue.in_flight) >= _IN_FLIGHT:
+                    await asyncio.wait(queue.in_flight, return_when=asyncio.FIRST_COMPLETED)
+                scoring = self._start(rows, loop)
+                queue.in_flight.add(scoring)
+                scoring.add_done_callback(partial(self._hand_over, loop, [future for _, future in taken]))
+                await asyncio.wait({scoring}, timeout=_PATIENCE)
+        finally:
+            self._forget(loop)
 
-    def _hand_over(self, futures: list[_Answer], scoring: asyncio.Future[list[dict[str, Any]]]) -> None:
+    def _start(self, rows: list[Row], loop: asyncio.AbstractEventLoop) -> asyncio.Future[list[dict[str, Any]]]:
+        """Score in a thread of its own; a daemon, since the process may end while a term hangs."""
+        scoring: asyncio.Future[list[dict[str, Any]]] = loop.create_future()
+
+        def hand_over(results: list[dict[str, Any]]) -> None:
+            if not scoring.done():
+                scoring.set_result(results)
+
+        def work() -> None:
+            results = self._scored(rows)
+            with contextlib.suppress(RuntimeError):  # the loop has closed, and nobody waits
+                loop.call_soon_threadsafe(hand_over, results)
+
+        threading.Thread(target=work, name="rewardkit-scoring", daemon=True).start()
+        return scoring
+
+    def _hand_over(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        futures: list[_Answer],
+        scoring: asyncio.Future[list[dict[str, Any]]],
+    ) -> None:
+        queue = self._queues.get(loop)
+        if queue is not None:
+            queue.in_flight.discard(scoring)
+        self._forget(loop)
         if not scoring.cancelled():
             self._answer(futures, scoring.result())
+
+    def _forget(self, loop: asyncio.AbstractEventLoop) -> None:
+        """A loop's queue goes when nothing of it waits or is under way."""
+        queue = self._queues.get(loop)
+        idle = queue is not None and not queue.waiting and not queue.in_flight
+        if queue is not None and idle and (queue.drainer is None or queue.drainer.done() or _is_current(queue.drainer)):
+            del self._queues[loop]
 
     def _answer(self, futures: list[_Answer], results: list[dict[str, Any]]) -> None:
         for future, result in zip(futures, results, strict=True):
@@ -293,6 +341,13 @@ class RewardManager(_Base):  # type: ignore[misc]
                 hint="set trainer.v1.sampler.custom_sampler={path: pkg://trainer_glue.verl, name: ReplayBuffer}",
             )
         logger.warning("rewardkit: without its sampler, unscored rows count as 0 and rewards stand on the last token")
+
+
+def _is_current(task: asyncio.Task[None]) -> bool:
+    try:
+        return asyncio.current_task() is task
+    except RuntimeError:
+        return False
 
 
 def _positional(args: tuple[Any, ...], config: Any, tokenizer: Any, num_examine: int) -> tuple[Any, Any, int]:

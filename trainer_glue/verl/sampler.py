@@ -52,7 +52,8 @@ class _Rewarding:
             )
         self._program: Program = compile(reward_from_config(dict(wired)))
         self._tokenizer_path = wired.get("tokenizer")
-        self._limit = float(options.get("unscored_limit", UNSCORED_LIMIT))
+        self._limit = float(wired.get("unscored_limit", options.get("unscored_limit", UNSCORED_LIMIT)))
+        _check_dense(self._program)
         self._decoder: Decoder | None = None
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[Any, dict[str, Any]]:
@@ -112,6 +113,16 @@ class _Rewarding:
             {"rm_scores": torch.nested.as_nested_tensor(lines, layout=torch.jagged)}, batch_size=len(rows)
         )
         tq.kv_batch_put(keys=rows.keys, partition_id=rows.partition, fields=fields)
+
+
+def _check_dense(program: Program) -> None:
+    """A token-level term runs here, where verl does not say which responses were cut off."""
+    for name, node in program.terms.items():
+        if isinstance(node, TokenReward) and node.term is not None and "truncated" in node.term.needs(node):
+            raise CompileError(
+                f"the token-level term {name} needs `truncated`, which verl's sampler doesn't know",
+                hint="declare it under reads=, not needs=, or tell a cut response by its tokens",
+            )
 
 
 class ReplayBuffer(_Rewarding, _VerlSync):  # type: ignore[misc]

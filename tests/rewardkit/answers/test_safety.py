@@ -6,6 +6,7 @@ import ast
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -232,3 +233,30 @@ def test_a_grader_that_fails_costs_its_row_and_no_other(monkeypatch: pytest.Monk
         assert scores.status.tolist() == [Status.SCORED, Status.ERROR, Status.SCORED]
         np.testing.assert_array_equal(scores.total, [1, np.nan, 0])
         assert "a fault of ours" in (scores.first_reason() or "")
+
+
+@pytest.mark.parametrize("grader", [grade_gsm8k, grade_math])
+@pytest.mark.parametrize("gold", [np.float64(2.5), np.array(2.5), np.array([2.5]), [np.float64(2.5)], 2.5])
+def test_golds_of_numpy_are_the_numbers_they_are(grader: Any, gold: object) -> None:
+    assert grader("#### 2.5", gold).value == 1.0
+    assert grader("#### 2", gold).value == 0.0
+
+
+@pytest.mark.parametrize("gold", [{"answer": "1"}, {"1"}, b"1"], ids=["dict", "set", "bytes"])
+def test_a_gold_that_is_no_answer_is_unusable(gold: object) -> None:
+    assert grade_math(r"\boxed{1}", gold).status is grade_gsm8k("#### 1", gold).status is Status.BAD_GOLD
+
+
+class _Mute:
+    def __repr__(self) -> str:
+        raise RuntimeError("nothing to show")
+
+    __str__ = object.__str__
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "trl"])
+def test_a_gold_that_can_t_be_shown_is_unusable_and_no_exception(mode: str) -> None:
+    status = Status.SCORED if mode in ("flexible", "strict") else Status.BAD_GOLD
+    assert grade_gsm8k("#### 1", 10**5000, mode=mode).status is status
+    assert grade_gsm8k("#### 1", _Mute(), mode=mode).status is Status.BAD_GOLD
+    assert grade_math(r"\boxed{1}", 10**5000).status is Status.BAD_GOLD

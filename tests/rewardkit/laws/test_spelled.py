@@ -16,6 +16,7 @@ from rewardkit.laws.spelled import law_of, source_of
         (" dominates( gsm8k() & ends_with('.') ) ", "dominates-gsm8k() & ends_with('.')", None),
         ("bounded_by_length(0.5)", "bounded_by_length(0.5)", "bounded_by_length(0.5)"),
         ("ignores(strip)", "ignores(strip)", "ignores(str.strip)"),
+        ("ignores(str.rstrip)", "ignores(rstrip)", "ignores(str.rstrip)"),
         ("monotone(upper)", "monotone(upper)", "monotone(str.upper)"),
     ],
 )

@@ -258,6 +258,13 @@ def test_what_is_no_dump_is_refused_with_what_is_expected(tmp_path: Path) -> Non
         report_on(tmp_path)
 
 
+def test_a_run_of_ours_without_rollouts_is_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{}")
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "data": {}}\n')
+    with pytest.raises(DataError, match=r"trainer\.rollout_data_dir=DIR"):
+        report_on(tmp_path)
+
+
 def test_the_folder_that_is_meant_is_named(tmp_path: Path) -> None:
     verl_dump(tmp_path / "rollouts", {1: [verl_row(1, 0, 0, "x", 1.0)]})
     with pytest.raises(DataError, match=r"such files are in .*rollouts"):

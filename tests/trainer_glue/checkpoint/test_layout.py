@@ -55,6 +55,13 @@ def test_latest_names_a_step_that_is_gone(tmp_path: Path) -> None:
         find(tmp_path)
 
 
+def test_a_step_whose_model_verl_has_removed(tmp_path: Path) -> None:
+    step(tmp_path, 3)
+    (tmp_path / "global_step_1").mkdir()
+    with pytest.raises(CheckpointError, match=r"global_step_1 has no actor any more\n  hint: .*: 3"):
+        find(tmp_path, step=1)
+
+
 def test_latest_is_half_written(tmp_path: Path) -> None:
     step(tmp_path, 3)
     (tmp_path / "latest_checkpointed_iteration.txt").write_text("")

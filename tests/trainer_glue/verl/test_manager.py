@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,52 @@ def test_requests_that_wait_together_are_scored_together() -> None:
 def test_the_manager_outlives_its_event_loop() -> None:
     m = manager()
     assert run(m, single("a b"))[0]["reward_score"] == run(m, single("a b"))[0]["reward_score"] == pytest.approx(0.2)
+
+
+@term(bounds=(0, 1))
+def brief(sample: Sample) -> float:
+    time.sleep(0.001)
+    return 1.0
+
+
+def test_event_loops_in_several_threads_get_their_own_answers() -> None:
+    m = manager(brief())
+    found: list[float] = []
+
+    def serve() -> None:
+        for _ in range(20):
+            found.extend(r["reward_score"] for r in run(m, *[single("a b")] * 3))
+
+    threads = [threading.Thread(target=serve, daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert found == [1.0] * 180
+    assert not m._queues
+
+
+@pytest.mark.parametrize("cheap", [True, False])
+def test_cancelled_requests_take_no_others_along(cheap: bool) -> None:
+    m = manager() if cheap else manager(brief())
+
+    async def everything() -> list[Any]:
+        first = asyncio.create_task(m.run_single(single("a b")))
+        await asyncio.sleep(0)
+        for queue in m._queues.values():
+            assert queue.drainer is not None
+            queue.drainer.cancel()  # as whoever ends all tasks of a loop does
+        await asyncio.sleep(0)
+        second = asyncio.create_task(m.run_single(single("a b")))
+        third = asyncio.create_task(m.run_single(single("a b")))
+        await asyncio.sleep(0)
+        third.cancel()
+        async with asyncio.timeout(20):
+            return await asyncio.gather(first, second, third, return_exceptions=True)
+
+    *answered, cancelled = asyncio.run(everything())
+    assert [r["reward_extra_info"]["unscored"] for r in answered] == [0.0, 0.0]
+    assert isinstance(cancelled, asyncio.CancelledError)
 
 
 @term(bounds=(0, 1))

@@ -130,6 +130,8 @@ def resolve(
         findings.append(Finding("verl", "", e.message, hint=e.hint))
     parsed, bad = parse_overrides(overrides, verl.config if verl else Path())
     written, unreadable = _read(source, parsed)
+    if any(f.code == "missing-config" for f in unreadable):  # what else is missing would be said of no config
+        raise ConfigFindings([*findings, *bad, *unreadable])
     own, bad_own = written.own()
     paid_by, bad_reward = find_reward(reward, own, written)
     findings += [*bad, *unreadable, *written.defaults_list(), *bad_own, *bad_reward]

@@ -25,9 +25,10 @@ def check_versions(subject: Subject) -> Iterator[Finding]:
     yield from _model_type(subject)
     yield from _torch(subject)
     yield from _trl(subject)
+    yield from _engine(subject)
     if not subject.on_gpus:
         return
-    yield from _engine(subject)
+    yield from _pins(subject)
     yield from _architecture(subject)
     yield from _attention(subject)
 
@@ -52,15 +53,25 @@ def _trl(subject: Subject) -> Iterator[Finding]:
 
 def _engine(subject: Subject) -> Iterator[Finding]:
     name = subject.get(f"{ROLLOUT}.name")
-    if name not in _ENGINES:
+    if name not in _ENGINES or subject.machine.version(name) is not None:
         return
-    key, where = f"{ROLLOUT}.name", subject.draft.where
+    pinned = released_with(str(name)).get(str(name))
+    fix = f"pip install {name}=={pinned}" if pinned else f"pip install {name}"
+    if not subject.on_gpus:
+        fix = f"{ROLLOUT}.name=hf_cpu, which needs no engine" + (
+            "; docs/vllm-cpu.md says how vLLM runs without a GPU" if name == "vllm" else ""
+        )
+    elif name == "vllm":
+        fix = "pip install 'rewardkit-rl[gpu]'"
+    yield found("RKD101", f"{ROLLOUT}.name", f"is {name}, which is not installed", subject.draft.where, fix)
+
+
+def _pins(subject: Subject) -> Iterator[Finding]:
+    name = subject.get(f"{ROLLOUT}.name")
+    if name not in _ENGINES or subject.machine.version(name) is None:
+        return
+    where = subject.draft.where
     pins = {**released_with(str(name)), **released_with("flash-attn")}
-    if subject.machine.version(name) is None:
-        wanted = f"{name}=={pins[name]}" if name in pins else name
-        fix = "pip install 'rewardkit-rl[gpu]'" if name == "vllm" else f"pip install {wanted}"
-        yield found("RKD101", key, f"is {name}, which is not installed", where, fix)
-        return
     for package in _PINNED:
         installed = subject.machine.version(package)
         pinned = pins.get(package)

@@ -143,7 +143,9 @@ def test_a_fault_on_the_command_line(override: str, code: str, key: str, says: s
     ],
 )
 def test_a_config_that_is_none(source: str, says: str) -> None:
-    assert any(f.code == "missing-config" and says in str(f) for f in errors(source))
+    (only,) = errors(source)
+    assert only.code == "missing-config"
+    assert says in str(only)
 
 
 def test_a_file_that_is_no_yaml(tmp_path: Path) -> None:

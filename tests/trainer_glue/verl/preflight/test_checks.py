@@ -145,7 +145,10 @@ def test_what_a_machine_lacks_is_a_warning_where_the_run_is_only_looked_at() -> 
 
 
 def test_a_run_on_the_cpu_needs_no_gpu_packages() -> None:
-    assert codes(on_gpus=False, present=False, machine=Packages({"vllm": "", "flash-attn": ""}, gpus=0)) == []
+    bare = Packages({"vllm": "", "flash-attn": ""}, gpus=0)
+    on_cpu: dict[str, Any] = {"on_gpus": False, "present": False, "machine": bare}
+    assert codes(**on_cpu, actor_rollout_ref__rollout__name="hf_cpu") == []
+    assert codes(**on_cpu, actor_rollout_ref__rollout__name="vllm") == [("RKD101", f"{ROLLOUT}.name", "error")]
 
 
 def test_keys_that_were_refused_are_left_alone() -> None:
