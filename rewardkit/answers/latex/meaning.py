@@ -10,6 +10,7 @@ r"""What an answer means: names and wrappers apart from values, before two answe
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Final
 
 from rewardkit.answers.latex.tree import Tree, is_closed, negative, symbols
@@ -162,17 +163,35 @@ def as_region(tree: Tree, items: list[Tree] | None) -> Tree | None:
 
 def canonical(tree: Tree) -> Tree:
     """The tree with sums and products flattened and sorted: equal forms in another order become equal."""
+    return _keyed(tree)[0]
+
+
+def _keyed(tree: Tree) -> tuple[Tree, str, list[tuple[str, Tree]]]:
+    """A canonical tree, the text that it is sorted by, and a sum's or product's own parts, each with its text.
+
+    Texts are put together from those below: writing every subtree out anew would take the square of the tree's depth.
+    """
     tag = tree[0]
     if tag in ("add", "mul", "union", "set"):
-        parts: list[Tree] = []
+        parts: list[tuple[str, Tree]] = []
         for part in tree[1:]:
-            part = canonical(part)
-            parts.extend(part[1:] if part[0] == tag and tag != "set" else [part])
-        return (tag, *sorted(parts, key=repr))
-    if tag == "rel":
-        return ("rel", tree[1], tuple(canonical(t) for t in tree[2]))
-    if tag == "matrix":
-        return ("matrix", *(tuple(canonical(t) for t in row) for row in tree[1:]))
+            found, key, below = _keyed(part)
+            parts.extend(below if found[0] == tag and tag != "set" else [(key, found)])
+        parts.sort(key=itemgetter(0))
+        return (tag, *(part for _, part in parts)), f"({tag} {' '.join(key for key, _ in parts)})", parts
     if tag == "num":
-        return ("num", tree[1], -1)
-    return tuple(canonical(t) if isinstance(t, tuple) else t for t in tree)
+        number: Tree = ("num", tree[1], -1)
+        return number, repr(number), []
+    if tag == "rel":
+        sides, keys = _all_keyed(tree[2])
+        return ("rel", tree[1], sides), f"(rel {tree[1]!r} {keys})", []
+    if tag == "matrix":
+        rows = [_all_keyed(row) for row in tree[1:]]
+        return ("matrix", *(row for row, _ in rows)), f"(matrix {' '.join(keys for _, keys in rows)})", []
+    inner, keys = _all_keyed(tree)
+    return inner, keys, []
+
+
+def _all_keyed(entries: Tree) -> tuple[Tree, str]:
+    found = [_keyed(e)[:2] if isinstance(e, tuple) else (e, repr(e)) for e in entries]
+    return tuple(entry for entry, _ in found), f"({' '.join(key for _, key in found)})"

@@ -106,6 +106,7 @@ def _hostile() -> dict[str, str]:
     texts["blanks after ####"] = "####" + " " * (n - 4)
     texts["blanks before a number"] = " " * (n - 1) + "1"
     texts["blanks after a label"] = "The answer is" + " " * (n - 13)
+    texts["divisions after a label"] = "The answer is " + "0/" * (n // 2 - 7)
     texts["over the limit"] = "1" * (n + 1)
     return texts
 
