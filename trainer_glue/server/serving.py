@@ -1,13 +1,15 @@
 """The process that holds the port, and the one that answers.
 
 The port's socket belongs to a parent that does nothing else; the answering process inherits it. On SIGHUP the parent
-starts a second one, and when that is ready tells the first to drain: it answers what it has, closes each connection
-with the answer, and ends. Connections that no process has taken wait in the socket, so a restart (a new formula file, a
-new release) loses none. SIGTERM and Ctrl-C drain and end all; a parent that is killed takes its child with it.
+starts a second one, and when that is ready tells the first to drain: it takes no connection any more, closes each that
+it has with its next answer, and ends with the last of them. Connections that no process has taken wait in the socket:
+a restart (a new formula file, a new release) loses none. SIGTERM and Ctrl-C drain and end all, and don't wait long for
+connections without a request; a parent that is killed takes its child with it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -20,8 +22,9 @@ from typing import Final
 
 from rewardkit.errors import ConfigError, RunError
 
-DRAIN_S: Final = 1.0
-"""How long a draining process goes on taking connections, so that each client gets an answer that closes its own."""
+DRAIN_S: Final = {signal.SIGTERM: 30.0, signal.SIGINT: 1.0}
+"""By what the answering process is told to end with: how long it waits for the next request on a connection, which it
+answers and then closes. A connection that is closed without may have a request on its way. SIGTERM is a restart's."""
 
 
 class Parent:
@@ -66,10 +69,10 @@ class Parent:
                 time.sleep(0.1)
                 continue
             if self._signals.pop(0) != signal.SIGHUP:
-                _end(child)
+                _end(child, signal.SIGINT)
                 return
             old, child = child, self._start()
-            _end(old)
+            _end(old, signal.SIGTERM)
             print("rewardkit: restarted", file=sys.stderr, flush=True)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -89,8 +92,8 @@ class Parent:
         return child
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    child.terminate()
+def _end(child: subprocess.Popen[bytes], how: signal.Signals) -> None:
+    child.send_signal(how)
     child.wait()
 
 
@@ -107,19 +110,30 @@ def answer(reward: str, listening: int, told: int) -> None:
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            self.loop = asyncio.get_running_loop()
             os.write(told, b"1")
             os.close(told)
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             app.state.draining = True
-            threading.Timer(DRAIN_S, super().handle_exit, (sig, frame)).start()
+            asyncio.run_coroutine_threadsafe(self.drain(sig, frame), self.loop)
+
+        async def drain(self, sig: int, frame: FrameType | None) -> None:
+            for server in self.servers:
+                server.close()  # the parent's socket stays open
+            end = self.loop.time() + DRAIN_S[signal.Signals(sig)]
+            quiet = 0  # looks in a row that found none: one that was just accepted shows a moment later
+            while quiet < 5 and self.loop.time() < end:
+                quiet = 0 if self.server_state.connections else quiet + 1
+                await asyncio.sleep(0.02)
+            super().handle_exit(sig, frame)
 
     parent = os.getppid()
 
     def end_with_parent() -> None:
         while os.getppid() == parent:
             time.sleep(1.0)
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=end_with_parent, daemon=True).start()
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_keep_alive=60)
