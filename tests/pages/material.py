@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.models import LLAMA_3_8B
 from tests.rewardkit.report.dumps import hacked
 from trainer_glue.verl.tiny_corpus import word_problems
 
@@ -61,19 +62,6 @@ actor_rollout_ref:
 algorithm: {adv_estimator: grpo}
 trainer: {n_gpus_per_node: 1, nnodes: 1, total_epochs: 1, save_freq: 20, default_local_dir: runs/mine}
 """
-LLAMA_3_8B = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_act": "silu",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-    "max_position_embeddings": 8192,
-    "tie_word_embeddings": False,
-}
 HUB_ID = "meta-llama/Meta-Llama-3-8B-Instruct"
 
 

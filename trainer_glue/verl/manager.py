@@ -166,6 +166,7 @@ class RewardManager(_Base):  # type: ignore[misc]
                 scoring.add_done_callback(partial(self._hand_over, loop, [future for _, future in taken]))
                 await asyncio.wait({scoring}, timeout=_PATIENCE)
         finally:
+            queue.drainer = None
             self._forget(loop)
 
     def _start(self, rows: list[Row], loop: asyncio.AbstractEventLoop) -> asyncio.Future[list[dict[str, Any]]]:
@@ -200,8 +201,9 @@ class RewardManager(_Base):  # type: ignore[misc]
     def _forget(self, loop: asyncio.AbstractEventLoop) -> None:
         """A loop's queue goes when nothing of it waits or is under way."""
         queue = self._queues.get(loop)
-        idle = queue is not None and not queue.waiting and not queue.in_flight
-        if queue is not None and idle and (queue.drainer is None or queue.drainer.done() or _is_current(queue.drainer)):
+        if queue is None or queue.waiting or queue.in_flight:
+            return
+        if queue.drainer is None or queue.drainer.done():
             del self._queues[loop]
 
     def _answer(self, futures: list[_Answer], results: list[dict[str, Any]]) -> None:
@@ -341,13 +343,6 @@ class RewardManager(_Base):  # type: ignore[misc]
                 hint="set trainer.v1.sampler.custom_sampler={path: pkg://trainer_glue.verl, name: ReplayBuffer}",
             )
         logger.warning("rewardkit: without its sampler, unscored rows count as 0 and rewards stand on the last token")
-
-
-def _is_current(task: asyncio.Task[None]) -> bool:
-    try:
-        return asyncio.current_task() is task
-    except RuntimeError:
-        return False
 
 
 def _positional(args: tuple[Any, ...], config: Any, tokenizer: Any, num_examine: int) -> tuple[Any, Any, int]:

@@ -11,20 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.models import LLAMA_3_8B
+
 pytest.importorskip("verl", reason="needs verl installed: pip install 'rewardkit-rl[verl]'")
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-LLAMA_3_8B = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-    "max_position_embeddings": 8192,
-}
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.source import load_reward
+from tests.models import LLAMA_3_8B
 from trainer_glue.verl.config.draft import Draft
 from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.config.written import put
@@ -15,19 +16,6 @@ from trainer_glue.verl.preflight.machine import Gpu, Machine
 from trainer_glue.verl.preflight.subject import Subject
 
 GIB = 2**30
-LLAMA_3_8B: dict[str, Any] = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_act": "silu",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-    "max_position_embeddings": 8192,
-    "tie_word_embeddings": False,
-}
 CONFIG: dict[str, Any] = {
     "data": {
         "train_files": "train.parquet",

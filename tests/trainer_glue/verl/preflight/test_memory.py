@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trainer_glue.verl.preflight.runs import GIB, LLAMA_3_8B, codes, found, subject
+from tests.models import LLAMA_3_8B
+from tests.trainer_glue.verl.preflight.runs import GIB, codes, found, subject
 from tests.trainer_glue.verl.preflight.test_model_shape import QWEN2_7B, QWEN3_8B
 from trainer_glue.verl.preflight.memory import Estimate, Settings, lora_parameters
 from trainer_glue.verl.preflight.model_shape import ModelShape, shape_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.trainer_glue.verl.preflight.runs import LLAMA_3_8B
+from tests.models import LLAMA_3_8B
 from trainer_glue.verl.preflight.model_shape import shape_of
 
 QWEN3_8B = LLAMA_3_8B | {

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("verl", reason="needs verl installed: pip install 'rewardkit-rl[verl]'")
 
-from tests.trainer_glue.verl.preflight.runs import LLAMA_3_8B
+from tests.models import LLAMA_3_8B
 from trainer_glue.verl.preflight.report import diagnose
 
 CONFIG = """

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("verl", reason="needs verl installed: pip install 'rewardkit-rl[verl]'")
 pytest.importorskip("pyarrow")
 
+from tests.models import LLAMA_3_8B
 from tests.trainer_glue.verl.config.conftest import rows
-from tests.trainer_glue.verl.preflight.runs import LLAMA_3_8B
 from trainer_glue.verl.config.recipes import recipe_names
 from trainer_glue.verl.preflight.report import diagnose
 

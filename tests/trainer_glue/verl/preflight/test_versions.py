@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.trainer_glue.verl.preflight.runs import LLAMA_3_8B, Packages, found
+from tests.models import LLAMA_3_8B
+from tests.trainer_glue.verl.preflight.runs import Packages, found
 from trainer_glue.verl.preflight import versions
 from trainer_glue.verl.preflight.machine import Gpu, Machine, _visible
 from trainer_glue.verl.preflight.versions import architectures, model_types, released_with
