@@ -2,14 +2,20 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+SDK_VENV := .venv-sdk
+LOWEST_VENV := .venv-lowest
+TRL_VENV := .venv-trl
 VLLM_VENV := .venv-vllm
 VERIFIERS_VENV := .venv-verifiers
 SBOM_VENV := .venv-sbom
 SBOM := build/sbom.cdx.json
 TRAIN_ARGS ?=
+PYTEST_ARGS ?=
+XDIST := python -m pytest -n logical --maxprocesses 8 --dist worksteal
+PYTEST := $(BIN)/$(XDIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help train test test-fast test-vllm test-verifiers check format build sbom docs bench clean
+.PHONY: help train test test-all test-sdk test-lowest test-trl test-vllm test-verifiers check format build sbom docs bench clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,11 +37,39 @@ $(VENV)/.dev: $(VENV)/.verl
 train: $(VENV)/.verl ## Run GRPO with a tiny model on this machine: 50 steps, a few minutes. TRAIN_ARGS="..." adds arguments.
 	$(BIN)/rewardkit train $(TRAIN_ARGS)
 
-test: $(VENV)/.dev ## Run all tests, real training runs included.
-	$(BIN)/python -m pytest
+# A worker a core, eight at most: each imports torch. Tests move to whichever is free.
+test: $(VENV)/.dev ## Run the tests of every day, in minutes. PYTEST_ARGS="..." adds arguments.
+	$(PYTEST) -m "not long" $(PYTEST_ARGS)
 
-test-fast: $(VENV)/.dev ## Run the tests that start no training run.
-	$(BIN)/python -m pytest -m "not run"
+test-all: $(VENV)/.dev ## Run all tests: the long ones too, more examples of each law, and how much of rewardkit they reach.
+	$(PYTEST) --hypothesis-profile all --cov --cov-report term:skip-covered $(PYTEST_ARGS)
+
+# The SDK without a trainer: no torch, no Ray, no verl. What needs them is skipped, and must not be imported.
+$(SDK_VENV)/.sdk: pyproject.toml
+	$(PYTHON) -m venv $(SDK_VENV)
+	$(SDK_VENV)/bin/python -m pip install -q -e '.[terms,testing]' 'pytest-xdist>=3.6'
+	@touch $@
+
+test-sdk: $(SDK_VENV)/.sdk ## Test the SDK alone, in an environment without torch (.venv-sdk).
+	$(SDK_VENV)/bin/python -c 'import importlib.util as u; assert not u.find_spec("torch") and not u.find_spec("verl")'
+	$(SDK_VENV)/bin/$(XDIST) tests/rewardkit
+
+# The lowest versions that pyproject.toml allows.
+$(LOWEST_VENV)/.lowest: pyproject.toml constraints/lowest.txt
+	$(PYTHON) -m venv $(LOWEST_VENV)
+	$(LOWEST_VENV)/bin/python -m pip install -q -c constraints/lowest.txt -e '.[data,report,serve,terms,testing]' 'pytest-xdist>=3.6'
+	@touch $@
+
+test-lowest: $(LOWEST_VENV)/.lowest ## Test the SDK with the lowest versions that it allows (.venv-lowest).
+	$(LOWEST_VENV)/bin/$(XDIST) tests/rewardkit tests/trainer_glue/server
+
+# The newest TRL, which verl 0.9.1 can't live beside.
+$(TRL_VENV)/bin/python:
+	$(PYTHON) -m venv $(TRL_VENV)
+
+test-trl: $(TRL_VENV)/bin/python ## Test the adapter for TRL with its newest version, in an environment of its own (.venv-trl).
+	$(TRL_VENV)/bin/python -m pip install -q --upgrade --upgrade-strategy eager trl -e '.[testing]'
+	$(TRL_VENV)/bin/python -m pytest tests/trainer_glue/test_trl.py tests/trainer_glue/test_trl_run.py
 
 # verl with vLLM's CPU build. vLLM pulls in builds of torchvision and its kin that are for CUDA's torch: beside the CPU's,
 # importing transformers' models fails ("operator torchvision::nms does not exist"), and text needs none of them.
@@ -61,6 +95,7 @@ check: $(VENV)/.dev ## Lint and type-check.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tests/typing/check.py
 
 format: $(VENV)/.dev ## Format the code.
 	$(BIN)/ruff check --fix .
@@ -87,4 +122,4 @@ bench: $(VENV)/.dev ## Print the benchmarks' tables.
 	for script in $(filter-out %/gpu_smoke.py %/material.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
 clean: ## Remove what the other targets made.
-	rm -rf $(VENV) $(VLLM_VENV) $(VERIFIERS_VENV) $(SBOM_VENV) dist build *.egg-info
+	rm -rf $(VENV) $(SDK_VENV) $(LOWEST_VENV) $(TRL_VENV) $(VLLM_VENV) $(VERIFIERS_VENV) $(SBOM_VENV) dist build *.egg-info

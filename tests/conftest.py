@@ -1,21 +1,32 @@
-"""Fixtures that every room shares."""
+"""What every test shares: how many examples, what the machine may say, and the external test data."""
 
 from __future__ import annotations
 
+import contextlib
+import locale
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+
+from tests import profiles
 
 ON_REQUEST = ("matrix", "vllm")
 """Markers of tests that run only when -m names them."""
 
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+profiles.register()
+
+# The tests and what they start see the same machine everywhere: no colours, widths
+# or language of the caller's, no cluster.
+for _name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "LINES", "RAY_ADDRESS"):
+    os.environ.pop(_name, None)
+os.environ |= {"TERM": "dumb", "LC_ALL": "C.UTF-8"}
+with contextlib.suppress(locale.Error):
+    locale.setlocale(locale.LC_ALL, "C.UTF-8")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that starts pytest in the background has it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

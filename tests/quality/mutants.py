@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SUITE = [f"tests/rewardkit/{name}.py" for name in ("test_terms", "test_user_terms", "test_program_laws")]
 NO_SHRINKING = """
 from hypothesis import Phase
-settings.register_profile("mutants", settings.get_profile("default"), phases=[Phase.explicit, Phase.generate])
+settings.register_profile("mutants", settings.get_profile("all"), phases=[Phase.explicit, Phase.generate])
 """
 """The suite's own examples; a failure is one, however large."""
 AT_ONCE = 2

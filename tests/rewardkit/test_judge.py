@@ -170,12 +170,10 @@ def test_many_rows_at_once_but_not_all_and_equal_rows_ask_once(server: Server) -
     server.reply = lambda body: (time.sleep(0.02), said(body["messages"][0]["content"].partition(" ")[0]))[1]
     texts = [f"{i % 10} {i}" for i in range(100)] + ["5 5"] * 50
     node = judge(model="m", base_url=server.url, template="{response}")
-    began = time.perf_counter()
     scores = compile(node)(Batch(texts))
     assert scores.total.tolist() == [int(t.partition(" ")[0]) / 10 for t in texts]
     assert len(server.requests) == 100
     assert 1 < server.most <= 32
-    assert time.perf_counter() - began < 60
 
 
 def test_the_key_comes_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

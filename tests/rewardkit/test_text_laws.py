@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import example, given
@@ -93,11 +92,9 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text(name: str) -> None:
     text, error = HOSTILE[name]
-    start = time.process_time()
     with pytest.raises(error) as caught:
         parse(text)
     assert len(str(caught.value)) < 2_000
-    assert time.process_time() - start < 5  # a hang, not a measurement
 
 
 WRONG = {

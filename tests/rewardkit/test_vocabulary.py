@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ from rewardkit.column import Column
 from rewardkit.errors import MissingDependencyError, ParameterError
 from rewardkit.program import Leaves
 from rewardkit.vocabulary import TERMS
+from tests.quality.hostile import FORMULAS
+from tests.quality.hostile import texts as hostile_texts
 
 CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "data" / "terms.jsonl").read_text().splitlines()]
 
@@ -39,40 +40,6 @@ def test_every_term_has_a_case() -> None:
     assert set(TERMS) - elsewhere == {c["formula"].partition("(")[0] for c in CASES}
 
 
-FORMULAS = [
-    "answer_key()",
-    "brevity(5)",
-    "brevity(5, unit='characters')",
-    "choice()",
-    "contains('a')",
-    "copy_share(2)",
-    "copy_share(3, unit='characters')",
-    "cosine_length(1, -0.5, max_length=7)",
-    "ends_with('.?!')",
-    "exact()",
-    "exactly_one_answer()",
-    "fuzzy_match()",
-    "gsm8k()",
-    "json_valid()",
-    'json_valid(\'{"type": "array", "uniqueItems": true}\', fenced=True)',
-    "length(0.1)",
-    "match_count('a', cap=3)",
-    "matches('a.*b')",
-    "numeric(tolerance=1)",
-    "overlong(9, 4)",
-    "overlong(9, 4, unit='words')",
-    "repetition(2)",
-    "repetition(2, fold_digits=True)",
-    "repetition(2, unit='tokens')",
-    "script_share('Latin')",
-    "starts_with('a')",
-    "tag_count()",
-    "think_answer()",
-    "think_answer(answer=None, prefilled=True)",
-    "token_f1()",
-    "tool_call()",
-    "tool_call(form='openai')",
-]
 _PIECES = [
     "<think>",
     "</think>",
@@ -138,45 +105,16 @@ def test_shorter_is_never_worse(target: int, buffer: int, a: int, b: int) -> Non
         assert short >= long, formula
 
 
-def _hostile() -> dict[str, str]:
-    size = 1 << 20
-    return {
-        "a": "a" * size,
-        "digits": "1a22 " * (size // 5),
-        "haha": "ha" * (size // 2),
-        "blank": " " * size,
-        "words": " ".join(map(str, range(size // 7))),
-        "few-words": "ab cd ef " * 7000,
-        "han": "\u8fd9" * size,
-        "many-han": "".join(chr(0x4E00 + i % 20000) for i in range(size)),
-        "tags": "<think>" * (size // 7),
-        "closing": "</answer>" * (size // 9),
-        "brackets": "[" * size,
-        "pairs": "[]," * (size // 3),
-        "quotes": '"' * size,
-        "calls": "<tool_call>" * (size // 11),
-        "boxes": "\\boxed{" * (size // 7),
-        "backslashes": "\\" * size,
-    }
+HOSTILE = hostile_texts()
 
 
-@pytest.mark.parametrize("name", _hostile())
-def test_a_hostile_megabyte_costs_little(name: str) -> None:
-    """CPU time of this thread, the best of three, so that a busy machine doesn't count."""
-    text = _hostile()[name]
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_megabyte_has_no_error(name: str) -> None:
+    """What it costs is measured by tests/quality/hostile.py."""
+    batch = Batch([HOSTILE[name]], ground_truths=["4"], prompts=["what is four"], tokens=[[1, 2, 3]])
     for formula in FORMULAS:
-        program = compile(formula)
-        batch = Batch([text], ground_truths=["4"], prompts=["what is four"], tokens=[[1, 2, 3]])
-        best = float("inf")
-        for _ in range(3):
-            began = time.thread_time()
-            scores = program(batch)
-            best = min(best, time.thread_time() - began)
-            if best < 0.05:
-                break
-        status = Status(int(scores.status[0]))
-        assert status is not Status.ERROR, (formula, scores.first_reason())
-        assert best < 0.05 or status is Status.TIMEOUT, f"{formula} took {best * 1000:.0f} ms"
+        scores = compile(formula)(batch)
+        assert Status(int(scores.status[0])) is not Status.ERROR, (formula, scores.first_reason())
 
 
 @pytest.mark.parametrize("formula", FORMULAS)

@@ -1,4 +1,4 @@
-"""What must type-check, and, marked so, what must not. Read by test_kinds.py; never run."""
+"""What must type-check, and, marked so, what must not. Read by check.py; never run."""
 
 from rewardkit import (
     Batch,

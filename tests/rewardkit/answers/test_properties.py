@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rewardkit.answers import (
@@ -26,6 +26,7 @@ from rewardkit.answers.latex.parser import parse
 from rewardkit.answers.latex.tree import OverLimit, Unreadable, decoded, encoded
 from rewardkit.answers.number import fold
 from rewardkit.batch import Status
+from tests.profiles import examples
 
 _PIECES = st.sampled_from(
     [
@@ -47,7 +48,7 @@ NUMBERS = st.one_of(st.integers(), st.fractions(), st.decimals(allow_nan=False, 
 
 
 @given(TEXTS, TEXTS)
-@settings(max_examples=400)
+@examples(4)
 @example("\\boxed{", "}")
 @example("#### 1 000", "1")
 @example("1.", ".1")
@@ -68,7 +69,7 @@ def test_no_text_raises(response: str, gold: str) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=400)
+@examples(4)
 def test_the_span_is_where_the_answer_stands(response: str) -> None:
     for found in (extract(response), extract(response, mode="strict"), extract_math(response)):
         if isinstance(found, Answer) and not (found.marker == "boxed" and ", " in found.text):
@@ -77,7 +78,7 @@ def test_the_span_is_where_the_answer_stands(response: str) -> None:
 
 
 @given(TEXTS, TEXTS)
-@settings(max_examples=300)
+@examples(3)
 def test_comparison_is_symmetric(left: str, right: str) -> None:
     assert compare(left, right).equal == compare(right, left).equal
     assert compare_math(left, right, cpu_seconds=0.5).equal == compare_math(right, left, cpu_seconds=0.5).equal
@@ -128,7 +129,7 @@ def test_folding_keeps_the_length(text: str) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=300)
+@examples(3)
 def test_trees_survive_the_way_to_a_worker(text: str) -> None:
     try:
         tree = parse(text)

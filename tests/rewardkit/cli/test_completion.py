@@ -6,55 +6,55 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
 from rewardkit.cli import COMMANDS
+from tests.rewardkit.cli.conftest import Done
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-def complete(line: str, shell: str = "bash") -> list[str]:
-    """What a shell would offer at the end of a command line."""
-    words = line.split(" ")
-    asked = {
-        "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)},
-        "zsh": {"_TYPER_COMPLETE_ARGS": line},
-        "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
-    }[shell]
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env={**os.environ, "_REWARDKIT_COMPLETE": f"complete_{shell}", **asked},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0 and not done.stderr, done
-    return [line.split("\t")[0] for line in done.stdout.split("\n") if line]
+Complete = Callable[..., list[str]]
 
 
-PROGRAM = "from rewardkit.cli import main; main()"
+@pytest.fixture
+def complete(rewardkit: Callable[..., Done]) -> Complete:
+    def complete(line: str, shell: str = "bash") -> list[str]:
+        """What a shell would offer at the end of a command line."""
+        words = line.split(" ")
+        asked = {
+            "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)},
+            "zsh": {"_TYPER_COMPLETE_ARGS": line},
+            "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+        }[shell]
+        done = rewardkit(_REWARDKIT_COMPLETE=f"complete_{shell}", **asked)
+        assert done.returncode == 0 and not done.stderr, done
+        return [line.split("\t")[0] for line in done.stdout.split("\n") if line]
+
+    return complete
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])
-def test_the_subcommands(shell: str) -> None:
+def test_the_subcommands(complete: Complete, shell: str) -> None:
     assert complete("rewardkit ", shell) == list(COMMANDS)
     assert complete("rewardkit re", shell) == ["rewards", "report", "recipes"]
 
 
-def test_zsh_gets_their_lines_of_the_help_too() -> None:
+def test_zsh_gets_their_lines_of_the_help_too(complete: Complete) -> None:
     (only,) = complete("rewardkit verl", "zsh")
     assert "verl-args" in only and COMMANDS["verl-args"].split()[0] in only
 
 
-def test_options_and_their_values() -> None:
+def test_options_and_their_values(complete: Complete) -> None:
     assert complete("rewardkit --v") == ["--version"]
     assert complete("rewardkit train --d") == ["--dry-run"]
     assert complete("rewardkit audit x y --fail-on ") == ["high", "medium", "low", "never"]
     assert complete("rewardkit data g") == ["gsm8k"]
 
 
-def test_recipes_and_terms() -> None:
+def test_recipes_and_terms(complete: Complete) -> None:
     pytest.importorskip("omegaconf")
     for command in ("train", "doctor", "validate", "recipes copy"):
         assert complete(f"rewardkit {command} ll") == [
@@ -63,6 +63,9 @@ def test_recipes_and_terms() -> None:
             "llama3-8b-gsm8k-lora",
         ], command
     assert complete("rewardkit terms le") == ["length"]
+
+
+PROGRAM = "from rewardkit.cli import main; main()"
 
 
 def test_the_names_of_subcommands_are_completed_without_importing_one() -> None:
@@ -77,9 +80,8 @@ def test_the_names_of_subcommands_are_completed_without_importing_one() -> None:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_for_each_shell(shell: str) -> None:
-    environment = {**os.environ, "_REWARDKIT_COMPLETE": f"source_{shell}"}
-    script = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True).stdout
+def test_a_script_for_each_shell(rewardkit: Callable[..., Done], shell: str) -> None:
+    script = rewardkit(_REWARDKIT_COMPLETE=f"source_{shell}").stdout
     assert "_REWARDKIT_COMPLETE" in script and f"complete_{shell}" in script
     if shutil.which(shell):
         assert subprocess.run([shell, "-n"], input=script, text=True, capture_output=True).returncode == 0

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rewardkit import parse
 from rewardkit.errors import ConfigError, DataError
 from rewardkit.expression import Reward
 from rewardkit.mutation import Example, examples_of_file, examples_of_module, mutants, notice
 from rewardkit.source import file_value, load_reward, ready_made
+from tests.profiles import examples
 from tests.strategies import TERMS, rewards
 
 
@@ -46,7 +47,7 @@ def test_what_is_only_observed_has_no_mutants() -> None:
 
 
 @given(rewards)
-@settings(max_examples=40)
+@examples(0.4)
 def test_mutants_are_other_formulas_that_read_back(formula: Reward) -> None:
     found = [m.reward for m in mutants(formula)]
     assert formula not in found

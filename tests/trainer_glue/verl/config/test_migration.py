@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rewardkit.errors import ConfigError
+from tests.profiles import examples
 from trainer_glue.verl.config import ConfigFindings
 from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.dead_keys import new_place
@@ -359,7 +360,7 @@ def comments(text: str) -> list[str]:
     return sorted(re.findall(r"(?:above|behind) \w+ \d+", text))
 
 
-@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@settings(examples(2), suppress_health_check=list(HealthCheck))
 @given(documents(), st.data())
 def test_edits_change_what_they_name_and_nothing_else(text: str, data: st.DataObject) -> None:
     edits = Edits(text)

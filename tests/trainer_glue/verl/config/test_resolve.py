@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from rewardkit.source import load_reward, reward_from_config
+from tests.profiles import examples
 from trainer_glue.verl.config import ConfigFindings, resolve
 from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.config.wiring import escaped
@@ -104,7 +105,7 @@ def test_what_is_written_out_keeps_its_interpolations(good: Good) -> None:
     OmegaConf.to_container(OmegaConf.create(text), resolve=True)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(0.5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(alphabet="$\\{}ab'\"\n", max_size=12))
 def test_an_escaped_text_is_read_as_it_was(text: str) -> None:
     assert OmegaConf.to_container(OmegaConf.create({"a": escaped(text)}), resolve=True) == {"a": text}
