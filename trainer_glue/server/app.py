@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
+from starlette.requests import ClientDisconnect
 
 from rewardkit.batch import Batch
 from rewardkit.declared import COLUMN_OF
@@ -31,8 +32,16 @@ MAX_ROWS: Final = 16_384
 """Rows of one request: a rollout batch of 1,024 prompts by 16."""
 MAX_BYTES: Final = 256 << 20
 """Bytes of one request's body."""
+MAX_BYTES_IN_FLIGHT: Final = 512 << 20
+"""Bytes of all bodies that arrive, wait or are scored: what is parsed takes several times as much."""
+BODY_S: Final = 120.0
+"""Seconds for a body to arrive: the largest at 2 MB/s."""
 MAX_WAITING: Final = 256
 """Requests that are scored or wait for it."""
+
+
+_CLOSE: Final = {"Connection": "close"}
+_HEADERS: Final = {408: _CLOSE, 413: _CLOSE, 503: {"Retry-After": "1"}}
 
 
 class Refused(RewardKitError):
@@ -43,7 +52,14 @@ class Refused(RewardKitError):
         self.status = status
 
 
-def make_app(program: Program, *, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES) -> FastAPI:
+def make_app(
+    program: Program,
+    *,
+    max_rows: int = MAX_ROWS,
+    max_bytes: int = MAX_BYTES,
+    max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT,
+    body_s: float = BODY_S,
+) -> FastAPI:
     """An ASGI application that scores by a program.
 
     ``app.state.draining`` set to True makes every answer close its connection: for a server that is about to end.
@@ -52,10 +68,13 @@ def make_app(program: Program, *, max_rows: int = MAX_ROWS, max_bytes: int = MAX
         program: the compiled formula.
         max_rows: rows of one request at most; more is 413.
         max_bytes: bytes of one request's body at most; more is 413.
+        max_bytes_in_flight: bytes of all bodies at most; what goes beyond is 503.
+        body_s: seconds for a body to arrive; a slower one is 408, and its connection is closed.
     """
     app = FastAPI(title="rewardkit", version=__version__, description=f"Scores by `{program.reward!r}`.")
     app.state.draining = False
     scoring = _Scoring(program, max_rows)
+    bodies = _Bodies(max_bytes, max_bytes_in_flight, body_s)
 
     @app.post("/score")
     async def score(request: Request) -> Response:
@@ -65,11 +84,17 @@ def make_app(program: Program, *, max_rows: int = MAX_ROWS, max_bytes: int = MAX
         prompt, data_source, group, extra_info, truncated, tokens), and optionally `step`. The answer's `rows` have, in
         the same order, score (null where unscored), total_status, terms and status.
         """
+        body = bytearray()
         try:
-            text = await scoring.answer(await _body(request, max_bytes))
+            await bodies.read(request, body)
+            text = await scoring.answer(body)
         except Refused as e:
-            retry = {"Retry-After": "1"} if e.status == 503 else None
-            return _closing(app, JSONResponse({"error": e.message, "hint": e.hint}, e.status, retry))
+            headers = _HEADERS.get(e.status)
+            return _closing(app, JSONResponse({"error": e.message, "hint": e.hint}, e.status, headers))
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
+        finally:
+            bodies.let_go(body)
         return _closing(app, Response(text, media_type="application/json"))
 
     @app.get("/health")
@@ -94,7 +119,7 @@ class _Scoring:
         self._threads = ThreadPoolExecutor(cores(), thread_name_prefix="score")
         self.in_flight = 0
 
-    async def answer(self, body: bytes) -> str:
+    async def answer(self, body: bytearray) -> str:
         if self.in_flight >= MAX_WAITING:
             raise Refused(503, f"{self.in_flight} requests are waiting already", hint="send it again in a second")
         self.in_flight += 1
@@ -103,7 +128,7 @@ class _Scoring:
         finally:
             self.in_flight -= 1
 
-    def _score(self, body: bytes) -> str:
+    def _score(self, body: bytearray) -> str:
         try:
             request = json.loads(body)
         except (ValueError, RecursionError) as e:
@@ -138,15 +163,55 @@ class _Scoring:
         return rows, step
 
 
-async def _body(request: Request, most: int) -> bytes:
-    """The body, read no further than the limit."""
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most:
-            raise Refused(413, f"a body of more than {most:,} bytes", hint="send the rows in parts")
-        parts.append(part)
-    return b"".join(parts)
+class _Bodies:
+    """The bodies of all requests in flight: read within one limit of bytes over all of them, and of time for each."""
+
+    def __init__(self, most: int, most_in_flight: int, seconds: float) -> None:
+        self._most = most
+        self._most_in_flight = most_in_flight
+        self._seconds = seconds
+        self._held = 0
+
+    async def read(self, request: Request, body: bytearray) -> None:
+        """Read a request's body into ``body``.
+
+        What is refused for its size is read to its end all the same, and dropped: a client that is still sending would
+        never see the answer.
+
+        Raises:
+            Refused: it is too large, too slow, or more than there is room for now.
+            ClientDisconnect: the client went away.
+        """
+        refused: Refused | None = None
+        try:
+            async with asyncio.timeout(self._seconds):
+                async for part in request.stream():
+                    if refused is None and (refused := self._refusal(len(body) + len(part), len(part))):
+                        self.let_go(body)
+                    if refused is None:
+                        body += part
+                        self._held += len(part)
+        except TimeoutError:
+            if refused is None or refused.status == 503:
+                refused = Refused(408, f"the body took longer than {self._seconds:g} s", hint="send the rows in parts")
+        if refused is not None:
+            raise refused
+
+    def let_go(self, body: bytearray) -> None:
+        """A body is no longer needed."""
+        self._held -= len(body)
+        body.clear()
+
+    def _refusal(self, size: int, more: int) -> Refused | None:
+        if size > self._most:
+            return Refused(413, f"a body of more than {self._most:,} bytes", hint="send the rows in parts")
+        if self._held + more > self._most_in_flight:
+            return Refused(
+                503,
+                f"the requests under way hold {self._held:,} bytes; at most {self._most_in_flight:,}",
+                hint="send it again in a second, or the rows in parts",
+            )
+        return None
 
 
 def _closing(app: FastAPI, response: Response) -> Response:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -88,3 +90,84 @@ def test_no_rows_are_no_error_and_a_draining_server_closes_connections() -> None
     app.state.draining = True
     assert client.get("/health").headers["connection"] == "close"
     assert client.post("/score", json={"rows": []}).headers["connection"] == "close"
+
+
+class Request:
+    """A request whose body comes in parts, one at each call of `send`; the answer's status once there is one."""
+
+    def __init__(self, app: Any) -> None:
+        self._parts: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.status = 0
+        self.headers: dict[bytes, bytes] = {}
+        self.body = b""
+        scope = {"type": "http", "method": "POST", "path": "/score", "headers": [], "query_string": b"", "app": app}
+        self.task = asyncio.ensure_future(app(scope, self._parts.get, self._take))
+
+    async def send(self, part: bytes, *, more: bool = True) -> None:
+        await self._parts.put({"type": "http.request", "body": part, "more_body": more})
+        await asyncio.sleep(0.01)
+
+    async def leave(self) -> None:
+        await self._parts.put({"type": "http.disconnect"})
+        await self.task
+
+    async def _take(self, message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], dict(message["headers"])
+        self.body += message.get("body", b"")
+
+
+FULL = json.dumps({"rows": [{"response": "a b"}], "pad": "x" * 600}).encode()
+
+
+def test_bodies_that_arrive_count_together_and_leave_room_again() -> None:
+    async def story() -> AsyncIterator[tuple[str, int]]:
+        app = make_app(compile("length()"), max_bytes=1_000, max_bytes_in_flight=1_000)
+        slow, second, third = Request(app), Request(app), Request(app)
+        await slow.send(FULL[:500])
+        await second.send(FULL[:400])
+        await third.send(FULL[:400])  # 1,300 bytes in all
+        await third.send(FULL[400:], more=False)
+        await third.task
+        yield "over the limit", third.status
+        assert third.headers[b"retry-after"] == b"1"
+        await second.leave()
+        yield "gone", second.status
+        again = Request(app)
+        await again.send(FULL[:300])
+        await slow.send(FULL[500:], more=False)
+        await slow.task
+        yield "the first", slow.status
+        await again.send(FULL[300:], more=False)
+        await again.task
+        yield "after the others", again.status
+        for _ in range(3):  # nothing is kept of any of them
+            last = Request(app)
+            await last.send(FULL, more=False)
+            await last.task
+            yield "later", last.status
+
+    async def seen() -> list[tuple[str, int]]:
+        return [step async for step in story()]
+
+    assert asyncio.run(seen()) == [
+        ("over the limit", 503),
+        ("gone", 400),
+        ("the first", 200),
+        ("after the others", 200),
+        *[("later", 200)] * 3,
+    ]
+
+
+@pytest.mark.parametrize(("size", "status"), [(10, 408), (2_000, 413)])
+def test_a_body_without_an_end_is_answered_and_its_connection_closed(size: int, status: int) -> None:
+    async def story() -> Request:
+        app = make_app(compile("length()"), max_bytes=1_000, body_s=0.2)
+        request = Request(app)
+        while not request.task.done():
+            await request.send(b" " * size)
+        return request
+
+    request = asyncio.run(story())
+    assert request.status == status
+    assert request.headers[b"connection"] == b"close"

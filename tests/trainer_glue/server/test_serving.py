@@ -1,7 +1,9 @@
-"""A served formula through its life: started, restarted under load, ended, killed."""
+"""A served formula through its life: started, restarted under load, broken, ended, killed."""
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import re
 import signal
@@ -20,41 +22,74 @@ httpx = pytest.importorskip("httpx")
 ROOT = Path(__file__).parents[3]
 
 
+class Served:
+    """The command, its address, the reward's file, and what it said."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "mine.py"
+        self.write("length()")
+        self._errors = folder / "stderr.txt"
+        # A working folder of a user's may hold anything; -P keeps it out of the command's own imports.
+        (folder / "json.py").write_text("raise ImportError('the user's own')")
+        command = [sys.executable, "-P", "-m", "rewardkit", "serve", str(self.file), "--port", "0"]
+        with self._errors.open("w") as errors:
+            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+            self.process = subprocess.Popen(command, cwd=folder, stderr=errors, env=environment)
+        self.address = self.wait_for(r"http://(\S+)")
+
+    def write(self, formula: str) -> None:
+        self.file.write_text(f"from rewardkit import length\nreward = {formula}\n")
+
+    @property
+    def said(self) -> str:
+        return self._errors.read_text()
+
+    def wait_for(self, pattern: str) -> str:
+        deadline = time.monotonic() + 120
+        while not (found := re.search(pattern, self.said)):
+            assert time.monotonic() < deadline and self.process.poll() is None, self.said
+            time.sleep(0.05)
+        return found[found.lastindex or 0]
+
+    def formula(self) -> str:
+        return str(httpx.get(f"http://{self.address}/health", timeout=60).json()["formula"])
+
+    def children(self) -> list[int]:
+        text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(pid) for pid in text.split()]
+
+
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, Path]]:
-    """The command, its address, and the reward's file."""
-    file = tmp_path / "mine.py"
-    file.write_text("from rewardkit import length\nreward = length()\n")
-    command = [sys.executable, "-m", "rewardkit", "serve", str(file), "--port", "0"]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    found = re.search(r"http://\S+", process.stderr.readline())
-    assert found is not None
-    yield process, found[0], file
-    process.kill()
-    process.wait()
+def served(tmp_path: Path) -> Iterator[Served]:
+    found = Served(tmp_path)
+    yield found
+    found.process.kill()
+    found.process.wait()
 
 
-def test_a_restart_reads_the_reward_again_and_loses_no_request(served: tuple[subprocess.Popen[str], str, Path]) -> None:
-    process, address, file = served
+def test_a_restart_reads_the_reward_again_and_loses_no_request(served: Served) -> None:
     stop, scores, failures = threading.Event(), [], []
+    body = json.dumps({"rows": [{"response": "one two"}]})
 
-    def hammer() -> None:
-        with httpx.Client() as client:
-            while not stop.is_set():
-                try:
-                    answer = client.post(f"{address}/score", json={"rows": [{"response": "one two"}]}, timeout=30)
-                    scores.append(answer.json()["rows"][0]["score"])
-                except Exception as e:
-                    failures.append(repr(e))
+    def hammer(pause: float) -> None:
+        # A plain client that keeps its connection and never sends again: httpx looks first, and hides what is lost.
+        connection = http.client.HTTPConnection(served.address, timeout=60)
+        while not stop.is_set():
+            try:
+                connection.request("POST", "/score", body)
+                scores.append(json.load(connection.getresponse())["rows"][0]["score"])
+            except Exception as e:
+                failures.append(repr(e))
+                connection.close()
+            time.sleep(pause)
 
-    threads = [threading.Thread(target=hammer) for _ in range(4)]
+    threads = [threading.Thread(target=hammer, args=(pause,)) for pause in (0, 0, 0.003, 0.05, 0.4)]
     for thread in threads:
         thread.start()
-    file.write_text("from rewardkit import length\nreward = 10 * length()\n")
-    process.send_signal(signal.SIGHUP)
-    assert process.stderr is not None and "restarted" in process.stderr.readline()
-    time.sleep(0.5)
+    served.write("10 * length()")
+    served.process.send_signal(signal.SIGHUP)
+    served.wait_for("rewardkit: restarted")
+    time.sleep(1.0)
     stop.set()
     for thread in threads:
         thread.join()
@@ -63,21 +98,45 @@ def test_a_restart_reads_the_reward_again_and_loses_no_request(served: tuple[sub
     assert scores[-1] == 20.0
 
 
-def test_sigterm_ends_all_of_it(served: tuple[subprocess.Popen[str], str, Path]) -> None:
-    process, address, _ = served
-    assert httpx.get(f"{address}/health", timeout=30).json()["status"] == "ok"
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 0
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("reward = (\n", "SyntaxError"),
+        ("import sys\nsys.exit(0)\n", "exit"),
+        ("import os\nos._exit(7)\n", "ended"),
+        ("reward = 3\n", "expected a reward"),
+    ],
+)
+def test_a_broken_reward_leaves_the_old_one_serving(served: Served, text: str, reason: str) -> None:
+    served.file.write_text(text)
+    served.process.send_signal(signal.SIGHUP)
+    assert reason in served.wait_for(r"not restarted, the old formula goes on: .*\n")
+    assert served.formula() == "length()"
+    (child,) = served.children()  # what could not start is gone
+    os.kill(child, signal.SIGKILL)  # and what takes the old one's place pays by the old formula, too
+    served.wait_for("another takes its place")
+    assert served.formula() == "length()"
+    served.write("2 * length()")
+    served.process.send_signal(signal.SIGHUP)
+    served.wait_for("rewardkit: restarted")
+    assert served.formula() == "2 * length()"
+    assert "Traceback" not in served.said
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_all_of_it_without_a_traceback(served: Served, number: signal.Signals) -> None:
+    assert served.formula() == "length()"
+    served.process.send_signal(number)
+    assert served.process.wait(timeout=60) == 0
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"{address}/health", timeout=5)
+        served.formula()
+    assert len(served.said.splitlines()) == 1
 
 
-def test_a_killed_parent_takes_its_child_with_it(served: tuple[subprocess.Popen[str], str, Path]) -> None:
-    process, _, _ = served
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    (child,) = map(int, children.read_text().split())
-    process.kill()
-    deadline = time.monotonic() + 30
+def test_a_killed_parent_takes_its_child_with_it(served: Served) -> None:
+    (child,) = served.children()
+    served.process.kill()
+    deadline = time.monotonic() + 60
     while Path(f"/proc/{child}").exists() and _is_running(child):
         assert time.monotonic() < deadline
         time.sleep(0.1)
