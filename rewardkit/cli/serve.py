@@ -28,8 +28,9 @@ def serve(
 ) -> None:
     """Score rows that come by HTTP: POST /score with {"rows": [...]} as in a file for `rewardkit score`.
 
-    GET /health names the formula. SIGHUP reads the reward again and restarts without losing a request, or keeps the old
-    one where the new doesn't load; SIGTERM answers what has come and ends. There is no authentication: listen where only your trainers reach it.
+    GET /health names the formula. SIGHUP reads the reward again and restarts without losing a request; where the new
+    one doesn't load, the old one goes on. SIGTERM answers what has come and ends. There is no authentication: listen
+    where only your trainers reach it.
     """
     from rewardkit.program import compile as compile_reward
     from rewardkit.source import load_reward

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, cast
 
-from rewardkit.expression import Expression
+from rewardkit.assumed import FALSE, bounds_given
+from rewardkit.expression import Expression, Reward, TokenReward, Verdict, as_reward
 from rewardkit.findings import Level
 from rewardkit.findings import findings as formula_findings
+from rewardkit.functions import clip
+from rewardkit.intervals import ZERO, Interval
+from rewardkit.mutation.mutants import replaced
+from rewardkit.polarity import Polarity, polarities
 from rewardkit.program import compile as compile_reward
+from rewardkit.terms import length
 from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.preflight.codes import found
 from trainer_glue.verl.preflight.subject import Subject
 
 _RESPONSE: Final = "data.max_response_length"
+_GROUP: Final = "actor_rollout_ref.rollout.n"
 _REWARD: Final = "rewardkit.reward"
 _TOKENS_A_WORD: Final = 1
 """The fewest tokens that a word takes: what a response of short words can hold is its length in tokens."""
@@ -23,32 +30,85 @@ _MOST_CHARACTERS: Final = 16
 
 
 def check_reward_fit(subject: Subject) -> Iterator[Finding]:
-    """Length terms against the response limit, and the formula's own warnings."""
+    """Length terms against the response limit, and the formula's own warnings under what the run limits."""
     if subject.draft.reward is None:
         return
     root = subject.draft.reward.reward
     limit = subject.integer(_RESPONSE)
-    paid = False
     if limit > 0:
+        moves = polarities(root)
         for node in root.walk():
-            if node.op == "term" and node.term is not None and node.term.builtin:
-                if node.term.name == "length" and node.param("cap") is None:
-                    finding = _unbounded(subject, node, limit)
-                    paid = True
-                    yield finding
-                else:
+            if node.op == "term" and node.term is not None and node.term.builtin and moves[node] is not Polarity.NONE:
+                if not _is_uncapped(node):
                     yield from _beyond(subject, node, limit)
-    for own in formula_findings(compile_reward(root)):
-        if own.level is Level.WARNING and not (paid and own.code == "unbounded-total"):
+                elif (gain := _gain(root, node, _within(root, subject))) > 0:
+                    yield _unbounded(subject, node, limit, gain)
+    yield from _own_warnings(subject, root)
+
+
+def _own_warnings(subject: Subject, root: Reward | TokenReward) -> Iterator[Finding]:
+    """What the formula says of itself where nothing is longer, and no group larger, than the run allows."""
+    limited = {node: _limited(node, ends) for node, ends in _within(root, subject).items()}
+    bounded = cast(Reward | TokenReward, replaced(root, limited))
+    for own in formula_findings(compile_reward(bounded)):
+        if own.level is Level.WARNING:
             message = f"{own.message} [{own.code}, {own.certainty}, in {own.where}]"
+            for node, copy in limited.items():
+                message = message.replace(repr(copy), repr(node))
             yield found("RKD704", _REWARD, message, subject.draft.where, own.hint, "warning")
 
 
-def _unbounded(subject: Subject, node: Expression, limit: int) -> Finding:
-    most = _units(node, limit) * node.param("per_unit")
+def _limited(node: Expression, ends: Interval) -> Expression:
+    if node.op == "term":
+        return length(node.param("per_unit"), unit=node.param("unit"), cap=ends.high)
+    return clip(as_reward(node, "clip"), ends.low, ends.high)
+
+
+def _within(root: Expression, subject: Subject) -> dict[Expression, Interval]:
+    """The parts of a formula that are unbounded by themselves and that the run's own limits bound."""
+    limit, group = subject.integer(_RESPONSE), subject.integer(_GROUP)
+    known: dict[Expression, Interval] = {}
+    for node in root.walk():
+        if limit > 0 and _is_uncapped(node):
+            known[node] = Interval(0.0, _units(node, limit) * node.param("per_unit"))
+        elif group > 1 and node.op == "group_zscore":
+            most = (group - 1) / math.sqrt(group)  # of one that differs from all others
+            known[node] = Interval(-most, most)
+    return known
+
+
+def _is_uncapped(node: Expression) -> bool:
+    return node.term is not None and node.term.builtin and node.term.name == "length" and node.param("cap") is None
+
+
+def _gain(root: Expression, node: Expression, known: Mapping[Expression, Interval]) -> float:
+    """What a wrong answer gains by length alone; 0 where something else caps it, or where the rest is worth more."""
+    others = {other: still for other in root.walk() if (still := _still(other)) is not None} | dict(known)
+    wrong = {verdict: FALSE for verdict in root.walk() if _reads_ground_truth(verdict)}
+    short = bounds_given(root, {**others, **wrong, node: ZERO}, {})[root].high
+    if math.isfinite(bounds_given(root, {**others, **wrong, node: Interval(0.0, math.inf)}, {})[root].high):
+        return 0.0
+    gain = bounds_given(root, {**others, **wrong, node: known[node]}, {})[root].high - short
+    rest = bounds_given(root, {**others, **{n: ZERO for n in known if n.op == "term"}}, {})[root]
+    return gain if gain >= rest.high - rest.low else 0.0
+
+
+def _still(node: Expression) -> Interval | None:
+    """A finite value of a term that declares no bounds: what it adds is another finding's."""
+    if node.term is None or (own := node.term.bounds(node)).is_finite:
+        return None
+    value = next((end for end in (own.low, own.high) if math.isfinite(end)), 0.0)
+    return Interval(value, value)
+
+
+def _reads_ground_truth(node: Expression) -> bool:
+    return isinstance(node, Verdict) and node.term is not None and "ground_truth" in node.term.needs(node)
+
+
+def _unbounded(subject: Subject, node: Expression, limit: int, gain: float) -> Finding:
     message = (
-        f"{node!r} has no cap: with {_RESPONSE}={limit:,} it pays up to {most:,.4g} for a response that is long and "
-        "says nothing"
+        f"nothing caps what {node!r} adds: with {_RESPONSE}={limit:,} it pays up to {gain:,.4g} for a response that is "
+        "long and says nothing"
     )
     fix = f"length({node.param('per_unit'):g}, cap=1), or paid to right answers only: when(gsm8k(), ..., 0)"
     return found("RKD701", _REWARD, message, subject.draft.where, fix, "warning")
