@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -18,6 +17,8 @@ from pydantic import AfterValidator, Field
 
 from rewardkit.batch import Sample, Score, Status
 from rewardkit.declaration import term
+from rewardkit.errors import ConfigError
+from rewardkit.terms.endpoints import OPENAI_KEY, key_for, permission
 from rewardkit.terms.optional import optional
 
 MAX_CHARS: Final = 200_000
@@ -62,8 +63,14 @@ def _checked_template(template: str) -> str:
     return template
 
 
+def _allowed(url: str) -> str:
+    permission(url, wanted_by="judge")
+    return url
+
+
 Model = Annotated[str, Field(min_length=1), AfterValidator(_present)]
 Template = Annotated[str, AfterValidator(_checked_template)]
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+"), AfterValidator(_allowed)]
 
 
 def _checked_scale(scale: Sequence[float]) -> Sequence[float]:
@@ -85,11 +92,11 @@ async def judge(
     *,
     model: Model,
     template: Template | None = None,
-    base_url: Annotated[str, Field(pattern=r"^https?://[^\s/]+")] = "https://api.openai.com/v1",
+    base_url: Url = "https://api.openai.com/v1",
     scale: Scale = (0.0, 10.0),
     max_tokens: Annotated[int, Field(ge=1)] = 1024,
     timeout: Annotated[float, Field(gt=0)] = 60.0,
-    key_variable: str = "OPENAI_API_KEY",
+    key_variable: str = OPENAI_KEY,
 ) -> Score:
     """``(score - worst) / (best - worst)``, with the score that a judge model gives the response.
 
@@ -106,12 +113,14 @@ async def judge(
         model: the judge's name at the endpoint.
         template: what it is asked, with the fields ``{response}``, ``{prompt}``, ``{ground_truth}``; None: a plain
             question for a score from 0 to 10 for the response to the prompt.
-        base_url: the endpoint up to ``/chat/completions``: OpenAI's, or a server of vLLM or SGLang.
+        base_url: the endpoint up to ``/chat/completions``: OpenAI's, or a server of vLLM or SGLang. Another machine's
+            must be allowed in the environment: ``REWARDKIT_ENDPOINTS="http://10.0.0.5:8000"``.
         scale: the worst and the best score that the template asks for.
         max_tokens: the longest reply.
         timeout: seconds for one request.
         key_variable: the environment variable that holds the key; where it isn't set, none is sent. Keys never stand in
-            formulas.
+            formulas, and a variable is sent only where the environment allows it:
+            ``REWARDKIT_ENDPOINTS="https://judge.example.com=JUDGE_KEY"``. OpenAI's key goes to OpenAI without that.
     """
     lowest, highest = scale
     if len(sample.response) > MAX_CHARS:
@@ -167,7 +176,10 @@ def _ssl_context() -> Any:
 async def _ask(url: str, request: dict[str, Any], timeout: float, key_variable: str) -> tuple[str, str]:
     """The judge's reply, or what went wrong."""
     httpx = optional("httpx", wanted_by="judge", extra="judge")
-    key = os.environ.get(key_variable)
+    try:
+        key = key_for(url, key_variable, wanted_by="judge")
+    except ConfigError as e:
+        return "", str(e)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     failure = ""
     async with httpx.AsyncClient(timeout=timeout, headers=headers, verify=_ssl_context()) as client:
@@ -181,6 +193,8 @@ async def _ask(url: str, request: dict[str, Any], timeout: float, key_variable: 
                 if answer.status_code == 200:
                     return _content(answer.text[:_REPLY_CHARS], url)
                 failure = f"{url} answered {answer.status_code}: {answer.text[:200]}"
+                if answer.status_code in (401, 403) and key is None:
+                    failure += f" (no key was sent: {key_variable} is not set, or not allowed there)"
                 if answer.status_code not in _RETRIED:
                     return "", failure
                 after = answer.headers.get("retry-after", "")

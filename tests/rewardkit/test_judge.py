@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from rewardkit import Batch, Status, compile, judge
+from rewardkit import Batch, Status, compile, from_json, judge, parse, to_json
+from rewardkit.errors import ConfigError, ParameterError
+from rewardkit.source import reward_from_config
 from rewardkit.terms import judging
 
 pytest.importorskip("httpx")
@@ -68,6 +70,7 @@ class Server:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(judging, "FIRST_PAUSE", 0.01)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("REWARDKIT_ENDPOINTS", raising=False)
     found = Server()
     yield found
     found.http.shutdown()
@@ -176,12 +179,66 @@ def test_many_rows_at_once_but_not_all_and_equal_rows_ask_once(server: Server) -
     assert 1 < server.most <= 32
 
 
-def test_the_key_comes_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(server)
-    assert "authorization" not in server.headers[-1]
+def test_a_key_is_sent_only_where_the_environment_allows_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_KEY", "k1")
-    run(server, key_variable="JUDGE_KEY")
+    monkeypatch.setenv("OPENAI_API_KEY", "openai's own")
+    assert run(server)[1] is Status.SCORED
+    assert "authorization" not in server.headers[-1]
+    asked = len(server.requests)
+    value, status, reason = run(server, key_variable="JUDGE_KEY")
+    assert (status, value != value, len(server.requests)) == (Status.ERROR, True, asked)
+    assert f"REWARDKIT_ENDPOINTS={server.url.removesuffix('/v1')}=JUDGE_KEY" in reason
+    monkeypatch.setenv("REWARDKIT_ENDPOINTS", f"https://other.example=OTHER, {server.url}=JUDGE_KEY")
+    assert run(server, key_variable="JUDGE_KEY")[1] is Status.SCORED
     assert server.headers[-1]["authorization"] == "Bearer k1"
+    assert run(server, key_variable="HOME")[1] is Status.ERROR
+    monkeypatch.setenv("REWARDKIT_ENDPOINTS", f"{server.url}=OPENAI_API_KEY")
+    run(server)
+    assert server.headers[-1]["authorization"] == "Bearer openai's own"
+
+
+FOREIGN = [
+    "https://evil.example/v1",
+    "http://api.openai.com/v1",  # not encrypted
+    "https://api.openai.com:8443/v1",
+    "https://api.openai.com.evil.example/v1",
+    "https://api.openai.com@evil.example/v1",
+    "https://evil.example\\@api.openai.com/v1",
+    "https://evil.example#@api.openai.com/v1",
+    "https://localhost.evil.example/v1",
+    "http://169.254.169.254/latest",
+    "http://10.0.0.5:8000/v1",
+]
+
+
+@pytest.mark.parametrize("url", FOREIGN)
+def test_a_formula_alone_reaches_no_other_server(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REWARDKIT_ENDPOINTS", raising=False)
+    text = f"judge(model='m', base_url={url!r})"
+    node = judge(model="m")
+    document = to_json(node).replace("https://api.openai.com/v1", url.replace("\\", "\\\\"))
+    for build in (
+        lambda: judge(model="m", base_url=url),
+        lambda: parse(text),
+        lambda: from_json(document),
+        lambda: reward_from_config({"formula": text}),
+    ):
+        with pytest.raises((ConfigError, ParameterError)):
+            build()
+    assert document != to_json(node)
+
+
+def test_an_allowed_server_may_be_asked_and_the_message_says_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REWARDKIT_ENDPOINTS", raising=False)
+    with pytest.raises(ConfigError) as refused:
+        judge(model="m", base_url="http://10.0.0.5:8000/v1")
+    assert "REWARDKIT_ENDPOINTS=http://10.0.0.5:8000 " in str(refused.value)
+    monkeypatch.setenv("REWARDKIT_ENDPOINTS", "http://10.0.0.5:8000")
+    text = repr(judge(model="m", base_url="http://10.0.0.5:8000/v1"))
+    assert repr(parse(text)) == text
+    monkeypatch.setenv("REWARDKIT_ENDPOINTS", "10.0.0.5:8000")
+    with pytest.raises(ConfigError, match="'10.0.0.5:8000'"):
+        parse(text)
 
 
 def test_a_response_too_long_to_send_is_not_sent(server: Server) -> None:
