@@ -77,6 +77,7 @@ def ray_parts(
     *,
     step: int | None = None,
     limit: int | None = None,
+    skip_bad: bool = False,
 ) -> Generator[Part[T]]:
     """The engine on Ray: the parts of files, in the order of their rows.
 
@@ -89,14 +90,19 @@ def ray_parts(
         render: makes what is written of scored rows.
         step: the training step, for schedules; None takes each schedule's first value.
         limit: score the first so many rows only; with a formula that needs groups, the last group is completed.
+        skip_bad: leave out rows that can't be read or lack what the formula needs; the parts' tallies list them.
 
     Raises:
-        DataError: a row that can't be read or lacks what the formula needs.
+        DataError: a row that can't be read or lacks what the formula needs, or a pipe.
         ConfigError: no cluster at ``RAY_ADDRESS``.
         RunError: Ray lost the work, such as to a term that ends its process.
     """
     fields = wanted(compile_reward(reward.reward))
-    shares = list(_shares([open_rows(path, fields) for path in files], fields, limit))
+    sources = [open_rows(path, fields, skip_bad=skip_bad) for path in files]
+    pipe = next((source.name for source in sources if not source.is_file), None)
+    if pipe is not None:
+        raise DataError(f"{pipe} is a pipe, which only this process can read", hint="a file, or --engine local")
+    shares = list(_shares(sources, fields, limit))
     with _quiet(), _ray() as restarts:
         try:
             yield from _run(shares, fields, _Crew.of(shares, restarts), (reward.to_config(), render, step))
@@ -112,6 +118,7 @@ def _shares(sources: Sequence[Rows], fields: Wanted, limit: int | None) -> Itera
         yield _Share(source, left)
         if left is not None and source is not sources[-1]:
             left -= sum(len(chunk.rows) for chunk in read(source, fields, left))
+            source.skipped.clear()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ def gsm8k(
         str,
         typer.Option(
             "--from",
-            metavar="FILE.jsonl|HUB_ID|reasoning-gym:DATASET",
-            help="JSON lines with question and answer, a hub's data set, or a generator.",
+            metavar="FILE|HUB_ID|reasoning-gym:DATASET",
+            help="JSON lines or parquet with question and answer, a hub's data set, or a generator.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for train.parquet, test.parquet.")],
@@ -50,7 +50,8 @@ def check(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="JSON lines or parquet: ground_truth, reward_model.ground_truth or gts; data_source, extra_info.",
+            help="JSON lines or parquet, a file, a pipe or -: ground_truth, reward_model.ground_truth or gts; "
+            "data_source, extra_info.",
             show_default=False,
         ),
     ],

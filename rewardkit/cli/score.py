@@ -19,6 +19,8 @@ from rewardkit.cli import PLAIN
 from rewardkit.errors import DataError, MissingDependencyError
 
 app = typer.Typer(**PLAIN)
+_SHOWN = 20
+"""Skipped rows that are listed without --json."""
 
 
 class Engine(StrEnum):
@@ -26,6 +28,13 @@ class Engine(StrEnum):
 
     LOCAL = "local"
     RAY = "ray"
+
+
+class OnBadRow(StrEnum):
+    """What becomes of a row that can't be read or lacks what the formula needs."""
+
+    STOP = "stop"
+    SKIP = "skip"
 
 
 @app.command(no_args_is_help=True)
@@ -42,7 +51,8 @@ def score(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="JSON lines or parquet, a folder of such files, or a pattern in quotes: response, and as the formula "
+            help="JSON lines or parquet, plain or compressed (gzip, zstd), a pipe or - for standard input, a folder of "
+            "such files, or a pattern in quotes: response, and as the formula "
             "needs ground_truth, prompt, data_source, group, extra_info, truncated, tokens; verl's responses or "
             "output, reward_model.ground_truth or gts, input, uid.",
             show_default=False,
@@ -78,6 +88,13 @@ def score(
             "this machine's cores."
         ),
     ] = Engine.LOCAL,
+    on_bad_row: Annotated[
+        OnBadRow,
+        typer.Option(
+            help="A row that can't be read, or lacks what the formula needs: write nothing and name it, or leave it "
+            "out and list it at the end."
+        ),
+    ] = OnBadRow.STOP,
     profile: Annotated[
         bool,
         typer.Option("--profile", help="Say where the time went: each stage, and each term by the rows it ran on."),
@@ -93,6 +110,8 @@ def score(
 
     Rows are read, scored and written in chunks, so memory doesn't grow with the file. If the formula compares the
     responses of a prompt, rows of one group must stand together, in one file. Both engines write the same.
+
+    Exit codes: 0 scored, with rows skipped on demand too; 2 a bad row, or wrong use; nothing is written then.
     """
     from rewardkit.program import compile as compile_reward
     from rewardkit.scoring import Profile
@@ -105,10 +124,11 @@ def score(
     if out is not None and out.resolve() in [path.resolve() for path in files]:
         raise DataError(f"--out {out} is a file to score; expected another")
     render, target = _target(out, program.names)
+    skips = on_bad_row is OnBadRow.SKIP
     if engine is Engine.RAY:
-        parts = _ray().ray_parts(source, files, render, step=step, limit=limit)
+        parts = _ray().ray_parts(source, files, render, step=step, limit=limit, skip_bad=skips)
     else:
-        parts = local_parts(program, files, render, step=step, limit=limit)
+        parts = local_parts(program, files, render, step=step, limit=limit, skip_bad=skips)
     bar = _progress_bar(shown=out is not None or not sys.stdout.isatty())
     times = Profile(program)
     with _sigterm_unwinds(), bar as progress, target as write:
@@ -173,6 +193,12 @@ def _show(tally: Any) -> None:
     out.print(table)
     if tally.first_reason is not None:
         out.print(Text(f"first unscored row: {tally.first_reason}"))
+    if tally.skipped:
+        out.print(Text(f"{tally.skipped:,} bad {'row was' if tally.skipped == 1 else 'rows were'} skipped:"))
+        for row in tally.listed[:_SHOWN]:
+            out.print(Text(f"  {row}"))
+        if tally.skipped > _SHOWN:
+            out.print(Text(f"  and {tally.skipped - _SHOWN:,} more; --json lists them"))
 
 
 def _show_profile(times: Any) -> None:

@@ -68,7 +68,8 @@ def check_file(
 
     Args:
         reward: the formula.
-        data: JSON lines or parquet; :mod:`rewardkit.scoring.fields` says which columns are read.
+        data: JSON lines or parquet: a file, a pipe, or ``-``. :mod:`rewardkit.scoring.fields` says which columns are
+            read.
         report: takes the faults, in the order of the rows.
         limit: the first so many rows only.
 
@@ -79,7 +80,7 @@ def check_file(
     wanted = _fields(reward)
     source = Rows(data, wanted, unanswered=True)
     rows = faulty = 0
-    for chunk in first_rows(source.chunks(), limit):
+    for chunk in first_rows(source.chunks(limit), limit):
         columns = _columns(source, chunk, wanted)
         if not rows and "ground_truth" in wanted and all(gold is None for gold in columns["ground_truth"]):
             raise _no_golds(source, chunk)
@@ -90,7 +91,7 @@ def check_file(
         rows += len(chunk.rows)
         faulty += len(faults)
     if not rows:
-        raise DataError(f"{data} has no rows")
+        raise DataError(f"{source.name} has no rows")
     return Checked(rows, faulty)
 
 
@@ -123,7 +124,7 @@ def _no_golds(source: Rows, chunk: Chunk) -> DataError:
     else:
         has = f"the first row's fields are {', '.join(f'`{name}`' for name in chunk.rows[0])}"
     return DataError(
-        f"the formula grades against a gold, and none of the first {len(chunk.rows):,} rows of {source.path} has one: "
+        f"the formula grades against a gold, and none of the first {len(chunk.rows):,} rows of {source.name} has one: "
         f"{has}",
         hint=f"name it {names}",
     )

@@ -1,4 +1,4 @@
-"""Where rows come from: a file of JSON lines, a data set of a hub, a procedural data set of reasoning-gym.
+"""Where rows come from: a file of JSON lines or parquet, a data set of a hub, a procedural data set of reasoning-gym.
 
 Each source gives its splits as rows with a place, unjudged. `datasets` and `reasoning_gym` are imported when asked for.
 """
@@ -16,11 +16,14 @@ from typing import Any, Final
 
 from rewardkit.data.rows import BadRow, Problem, Row, gsm8k_problem, text_field
 from rewardkit.errors import DataError, MissingDependencyError, did_you_mean
+from rewardkit.scoring.opening import STDIN
+from rewardkit.scoring.reading import Rows as Reader
 
 GYM: Final = "reasoning-gym:"
 GYM_ROWS: Final = 1000
 """Training rows of a procedural data set when no limit is given; a tenth as many test rows come on top."""
 GYM_SEED: Final = 42
+_NAMED: Final = (".jsonl", ".json", ".parquet", ".gz", ".zst")
 _HUB_ID: Final = re.compile(r"[A-Za-z0-9][\w.\-]*/[A-Za-z0-9][\w.\-]*")
 
 
@@ -43,7 +46,7 @@ def open_source(text: str, split: str | None, limit: int | None) -> Source:
     """The source that `--from` names.
 
     Args:
-        text: FILE.jsonl, HUB_ID or reasoning-gym:DATASET.
+        text: FILE, HUB_ID or reasoning-gym:DATASET.
         split: only this split; for a file, the split that it is.
         limit: at most so many rows a split.
 
@@ -54,42 +57,29 @@ def open_source(text: str, split: str | None, limit: int | None) -> Source:
     if text.startswith(GYM):
         return _gym(text.removeprefix(GYM), split, limit)
     path = Path(text).expanduser()
-    if path.is_file() or path.suffix in (".jsonl", ".json"):
+    if not path.is_dir() and (path.exists() or path == STDIN or path.suffix in _NAMED):
         return _file(path, split, limit)
     if path.is_dir():
-        raise DataError(f"--from {text} is a folder", hint="name a file of JSON lines in it")
+        raise DataError(f"--from {text} is a folder", hint="name a file of JSON lines or parquet in it")
     if _HUB_ID.fullmatch(text):
         return _hub(text, split, limit)
     raise DataError(
         f"--from {text!r} is no file, no hub id and no reasoning-gym data set",
-        hint="FILE.jsonl, OWNER/NAME such as openai/gsm8k, or reasoning-gym:DATASET such as reasoning-gym:chain_sum",
+        hint="a file of JSON lines or parquet, OWNER/NAME such as openai/gsm8k, or reasoning-gym:DATASET such as "
+        "reasoning-gym:chain_sum",
     )
 
 
 def _file(path: Path, split: str | None, limit: int | None) -> Source:
     name = split or ("test" if re.search(r"test|val|dev", path.stem, re.IGNORECASE) else "train")
+    source = Reader(path, None, unanswered=True, skip_bad=True)  # bad rows are all named together, later
     rows: list[Row] = []
-    try:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip() and (limit is None or len(rows) < limit):
-                    rows.append(Row(f"{path}:{number}", _json_line(line, number)))
-    except FileNotFoundError:
-        raise DataError(f"no file {path}", hint="JSON lines with `question` and `answer`") from None
-    except OSError as e:
-        raise DataError(f"{path} can't be read: {e.strerror}") from e
-    return Source("openai/gsm8k", {name: rows})
-
-
-def _json_line(line: bytes, number: int) -> object:
-    try:
-        value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-    except UnicodeDecodeError as e:
-        return BadRow(f"is not UTF-8: byte {e.start} is {line[e.start]:#x}")
-    except (json.JSONDecodeError, RecursionError) as e:
-        hint = "; expected one JSON object a line, and this looks like an array" if line.lstrip()[:1] == b"[" else ""
-        return BadRow(f"is not JSON: {e}{hint}")
-    return value
+    for chunk in source.chunks(limit):
+        rows += [Row(source.where(n), value) for n, value in zip(chunk.numbers, chunk.rows, strict=True)]
+        if limit is not None and len(rows) >= limit:
+            break
+    bad = [Row(skipped.where, BadRow(skipped.reason)) for skipped in source.skipped]
+    return Source("openai/gsm8k", {name: [*bad, *rows[:limit]]})
 
 
 def _hub(name: str, split: str | None, limit: int | None) -> Source:

@@ -37,7 +37,7 @@ def examples_of_file(path: Path, limit: int = 2_000) -> list[Example]:
     """
     source = Rows(path, None)
     found: list[Example] = []
-    for chunk in source.chunks():
+    for chunk in source.chunks(limit):
         for row, place in zip(chunk.rows, chunk.numbers, strict=True):
             try:
                 found.append(_example(row))
@@ -46,7 +46,7 @@ def examples_of_file(path: Path, limit: int = 2_000) -> list[Example]:
             if len(found) >= limit:
                 return found
     if not found:
-        raise DataError(f"{path} has no rows")
+        raise DataError(f"{source.name} has no rows")
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -13,9 +13,9 @@ from rewardkit.errors import DataError
 from rewardkit.report import scored, trl, verl
 from rewardkit.report.chunk import Rollouts
 from rewardkit.report.fields import Row, Where, listed
+from rewardkit.scoring.opening import KINDS, STDIN, files_in, name_of
 from rewardkit.scoring.reading import Chunk, Rows
 
-_KINDS: Final = (".jsonl", ".parquet")
 _LAYOUTS: Final = (trl, scored, verl)
 _EXPECTED: Final = (
     "expected a folder that verl dumped (trainer.rollout_data_dir: lines with `output` and `score`), "
@@ -29,14 +29,14 @@ class Dump:
 
     Attributes:
         path: what the user named.
-        files: in the order of their steps.
+        sources: its files, in the order of their steps.
         layout: who wrote them.
         data: the scored file, for the texts that scores lack.
         weights: what each of TRL's rewards counts for.
     """
 
     path: Path
-    files: tuple[Path, ...]
+    sources: tuple[Rows, ...]
     layout: str
     data: Path | None
     weights: Mapping[str, float] | None
@@ -48,16 +48,15 @@ class Dump:
             DataError: a row that can't be read or is of another layout, or a data file of other length.
         """
         seen = 0
-        for number, file in enumerate(self.files):
-            source = Rows(file, None)  # all columns: a dump's keys are the names of its terms
+        for number, source in enumerate(self.sources):
             data = _Beside(self.data) if self.data is not None else None
             for chunk in source.chunks():
                 seen += len(chunk.rows)
                 yield number, self._rollouts(source, chunk, data)
             if data is not None:
-                data.end(seen, file)
+                data.end(seen, source)
         if not seen:
-            raise DataError(f"{self.path} has no rows")
+            raise DataError(f"{name_of(self.path)} has no rows")
 
     def _rollouts(self, source: Rows, chunk: Chunk, data: _Beside | None) -> Rollouts:
         def where(i: int) -> str:
@@ -83,10 +82,10 @@ def open_dump(path: Path, *, data: Path | None = None, weights: Mapping[str, flo
         DataError: nothing there that can be read, or an option that this layout has no use for.
         MissingDependencyError: parquet without pyarrow.
     """
-    files = _files(path)
-    first = next((row for file in files for chunk in Rows(file, None).chunks() for row in chunk.rows), None)
-    if first is None:
-        raise DataError(f"{path} has no rows")
+    sources = tuple(Rows(file, None) for file in _files(path))  # all columns: a dump's keys are the names of its terms
+    begun, first = next(((source, row) for source in sources if (row := source.first()) is not None), (None, None))
+    if begun is None or first is None:
+        raise DataError(f"{name_of(path)} has no rows")
     layout = next((module.NAME for module in _LAYOUTS if module.is_row(first)), None)
     if layout is None and path.is_dir() and (path / "run.json").is_file():
         raise DataError(
@@ -94,32 +93,27 @@ def open_dump(path: Path, *, data: Path | None = None, weights: Mapping[str, flo
             hint="train with trainer.rollout_data_dir=DIR, then `rewardkit report DIR`",
         )
     if layout is None:
-        raise DataError(f"{files[0]}: the first row's fields are {listed(first)}", hint=_EXPECTED)
+        raise DataError(f"{begun.name}: the first row's fields are {listed(first)}", hint=_EXPECTED)
     if data is not None and layout != scored.NAME:
         raise DataError(f"--data goes with scores that `rewardkit score` wrote; {path} is a {layout} and has its texts")
     if weights is not None and layout != trl.NAME:
         raise DataError(f"--weights goes with TRL's completions; {path} is a {layout} and has its total")
-    if data is not None and len(files) > 1:
-        raise DataError(f"--data goes with one file of scores; {path} has {len(files)}")
-    return Dump(path, files, layout, data, weights)
+    if data is not None and len(sources) > 1:
+        raise DataError(f"--data goes with one file of scores; {path} has {len(sources)}")
+    return Dump(path, sources, layout, data, weights)
 
 
-def _files(path: Path) -> tuple[Path, ...]:
-    if path.is_file():
-        return (path,)
+def _files(path: Path) -> list[Path]:
     if not path.is_dir():
-        raise DataError(f"no file or folder {path}", hint=_EXPECTED)
-    found = _dumped(path)
+        if path != STDIN and not os.path.exists(path):
+            raise DataError(f"no file or folder {path}", hint=_EXPECTED)
+        return [path]
+    found = files_in(path)
     if not found:
-        inside = [folder for folder in sorted(path.rglob("*")) if folder.is_dir() and _dumped(folder)][:3]
+        inside = [folder for folder in sorted(path.rglob("*")) if folder.is_dir() and files_in(folder)][:3]
         hint = f"such files are in {' and in '.join(map(str, inside))}" if inside else _EXPECTED
-        raise DataError(f"{path} has no .jsonl and no .parquet file in it", hint=hint)
-    return tuple(found)
-
-
-def _dumped(folder: Path) -> list[Path]:
-    files = [file for file in folder.iterdir() if file.suffix in _KINDS and file.is_file() and file.name[0] != "."]
-    return sorted(files, key=lambda file: ([int(n) for n in re.findall(r"\d+", file.stem)], file.name))
+        raise DataError(f"{path} has no {' and no '.join(KINDS[:2])} file in it", hint=hint)
+    return found
 
 
 class _Beside:
@@ -135,7 +129,7 @@ class _Beside:
         self._numbers = [number for _, number in taken]
         if len(taken) < n:
             raise DataError(
-                f"{self._source.path} ends before {where(len(taken))}",
+                f"{self._source.name} ends before {where(len(taken))}",
                 hint="--data takes the file that `rewardkit score` scored, with all its rows",
             )
         return [row for row, _ in taken]
@@ -143,9 +137,9 @@ class _Beside:
     def where(self, i: int) -> str:
         return self._source.where(self._numbers[i])
 
-    def end(self, rows: int, file: Path) -> None:
+    def end(self, rows: int, scores: Rows) -> None:
         if next(self._rows, None) is not None:
             raise DataError(
-                f"{self._source.path} has more rows than the {rows:,} of {file}",
+                f"{self._source.name} has more rows than the {rows:,} of {scores.name}",
                 hint="cut it to the rows that were scored (`rewardkit score --limit` takes the first)",
             )

@@ -69,7 +69,7 @@ def report_on(
     for number, rows in chunks if rescoring is None else rescoring.chunks(chunks):
         found.add(number, rows)
         if progress is not None:
-            progress(number + 1, len(dump.files), found.rows)
+            progress(number + 1, len(dump.sources), found.rows)
     if not found.total.count:
         raise DataError(f"{path}: none of {found.rows:,} rows has a score")
     found.close_groups()
@@ -82,7 +82,7 @@ def report_on(
         path=str(path),
         layout=dump.layout,
         formula=None if reward is None else repr(reward.reward),
-        files=len(dump.files),
+        files=len(dump.sources),
         rows=found.rows,
         unscored=found.rows - found.total.count,
         total=found.total,

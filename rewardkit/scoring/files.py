@@ -7,21 +7,21 @@ are cut by themselves, and a group that two files hold is an error.
 from __future__ import annotations
 
 import glob
-import re
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from rewardkit.errors import DataError
 from rewardkit.program import Program
+from rewardkit.scoring.opening import KINDS, by_number, files_in, name_of
 from rewardkit.scoring.profile import Profile, timed
 from rewardkit.scoring.run import Part, Render, Scorer, open_rows, read, wanted
 from rewardkit.scoring.tally import Tally
 from rewardkit.scoring.writing import Lines
 
 T = TypeVar("T")
-_KINDS: Final = (".jsonl", ".parquet")
 
 
 def score_file(
@@ -31,6 +31,7 @@ def score_file(
     *,
     step: int | None = None,
     limit: int | None = None,
+    skip_bad: bool = False,
     progress: Callable[[float, int], object] | None = None,
     profile: Profile | None = None,
 ) -> Tally:
@@ -38,11 +39,12 @@ def score_file(
 
     Args:
         program: the compiled formula.
-        data: JSON lines or parquet, a folder of such files, or a pattern; :mod:`rewardkit.scoring.fields` says which
-            columns are read.
+        data: JSON lines or parquet, plain or compressed; a pipe, or ``-`` for standard input; a folder of such files,
+            or a pattern. :mod:`rewardkit.scoring.fields` says which columns are read.
         write: takes the text of scored rows, a chunk at a time.
         step: the training step, for schedules; None takes each schedule's first value.
         limit: score the first so many rows only; with a formula that needs groups, the last group is completed.
+        skip_bad: leave out rows that can't be read or lack what the formula needs; the tally lists them.
         progress: told the share of the files that is read, and the rows scored.
         profile: takes down where the time went.
 
@@ -51,7 +53,7 @@ def score_file(
         MissingDependencyError: parquet without pyarrow.
     """
     files = data_files(data)
-    parts = local_parts(program, files, Lines(program.names), step=step, limit=limit)
+    parts = local_parts(program, files, Lines(program.names), step=step, limit=limit, skip_bad=skip_bad)
     return gather(parts, files, data, write, progress=progress, profile=profile or Profile(program))
 
 
@@ -62,34 +64,39 @@ def data_files(data: Path) -> tuple[Path, ...]:
         DataError: a folder without such files, or a pattern that none matches.
     """
     if data.is_dir():
-        found = [path for path in data.iterdir() if path.suffix in _KINDS and path.name[0] != "."]
-        expected = f"{data} has no .jsonl and no .parquet file in it"
-    elif not data.exists() and glob.has_magic(str(data)):
-        found = [Path(name) for name in glob.glob(str(data), recursive=True)]
+        found = files_in(data)
+        expected = f"{data} has no {' and no '.join(KINDS[:2])} file in it"
+    elif not os.path.lexists(data) and glob.has_magic(str(data)):
+        found = [path for name in glob.glob(str(data), recursive=True) if (path := Path(name)).is_file()]
         expected = f"no file matches {data}"
     else:
         return (data,)
-    files = [path for path in found if path.is_file()]
-    if not files:
+    if not found:
         raise DataError(expected)
-    return tuple(sorted(files, key=lambda path: ([int(n) for n in re.findall(r"\d+", path.stem)], str(path))))
+    return tuple(sorted(found, key=by_number))
 
 
 def local_parts(
-    program: Program, files: Sequence[Path], render: Render[T], *, step: int | None = None, limit: int | None = None
+    program: Program,
+    files: Sequence[Path],
+    render: Render[T],
+    *,
+    step: int | None = None,
+    limit: int | None = None,
+    skip_bad: bool = False,
 ) -> Generator[Part[T]]:
     """The engine of this process: the parts of files, one after another.
 
     Raises:
         DataError: a row that can't be read or lacks what the formula needs.
-        MissingDependencyError: parquet without pyarrow.
+        MissingDependencyError: parquet or zstd without pyarrow.
     """
     fields, scorer = wanted(program), Scorer(program, render, step=step)
     left = limit
     for path in files:
         if left is not None and left <= 0:
             return
-        source = open_rows(path, fields)
+        source = open_rows(path, fields, skip_bad=skip_bad)
         for chunk, seconds in timed(read(source, fields, left)):
             part = scorer(source, chunk)
             part.times.stages["reading"] += seconds
@@ -129,11 +136,14 @@ def gather(
             tally.merge(part.tally)
             profile.merge(part.times)
             with profile.stage("writing"):
-                write(part.content)
+                if part.content is not None:
+                    write(part.content)
             if progress is not None:
                 progress((place[part.path] + part.done) / len(files), tally.rows)
     if not tally.rows:
-        raise DataError(f"{data} has no rows")
+        if tally.skipped:
+            raise DataError(f"all {tally.skipped:,} rows of {name_of(data)} are bad; the first: {tally.listed[0]}")
+        raise DataError(f"{name_of(data)} has no rows")
     return tally
 
 

@@ -8,7 +8,7 @@ that another engine made would show: a term that matters on one row of a group r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -20,7 +20,7 @@ from rewardkit.scores import Scores, headline
 from rewardkit.scoring.fields import OPTIONAL, SPELLINGS, BadRowAt, RawRow, column
 from rewardkit.scoring.groups import first_rows, whole_groups
 from rewardkit.scoring.profile import Profile
-from rewardkit.scoring.reading import Chunk, Rows
+from rewardkit.scoring.reading import Chunk, Rows, Skipped
 from rewardkit.scoring.tally import Tally
 from rewardkit.source import needs
 
@@ -44,7 +44,7 @@ class Part(Generic[T]):
 
     Attributes:
         path: the file.
-        content: what is written of them.
+        content: what is written of them; None where all rows of the part are skipped.
         tally: what they add to the summary.
         times: where their time went.
         groups: the groups that they are, each once; empty for a formula that needs none.
@@ -52,7 +52,7 @@ class Part(Generic[T]):
     """
 
     path: Path
-    content: T
+    content: T | None
     tally: Tally
     times: Profile
     groups: tuple[str | int, ...]
@@ -64,28 +64,63 @@ def wanted(program: Program) -> Wanted:
     return Wanted(read_fields(program), needed_fields(program) & OPTIONAL)
 
 
-def open_rows(path: Path, wanted: Wanted) -> Rows:
-    """A file to score. A row's group is read whether the formula needs it or not: it is written beside the scores.
+def open_rows(path: Path, wanted: Wanted, *, skip_bad: bool = False) -> Rows:
+    """Data to score. A row's group is read whether the formula needs it or not: it is written beside the scores.
+
+    Args:
+        path: a file, a pipe, or ``-``.
+        wanted: what is read of a row.
+        skip_bad: leave out rows that can't be read or lack what the formula needs.
 
     Raises:
         DataError: no such file, or it can't be read.
-        MissingDependencyError: parquet without pyarrow.
+        MissingDependencyError: parquet or zstd without pyarrow.
     """
-    return Rows(path, dict.fromkeys((*wanted.fields, "group")))
+    return Rows(path, dict.fromkeys((*wanted.fields, "group")), skip_bad=skip_bad)
 
 
 def read(source: Rows, wanted: Wanted, limit: int | None = None) -> Iterator[Chunk]:
-    """The chunks of a file, each of which can be scored by itself.
+    """The chunks of a file, each of which can be scored by itself. The last may hold nothing but skipped rows.
 
     Raises:
         DataError: a row that can't be read, a group in pieces, or a column that the formula needs and no row has.
     """
-    chunks = source.chunks()
+    chunks = source.chunks(limit)
+    if source.skips:
+        chunks = filter(None, (_usable(source, chunk, wanted) for chunk in chunks))
     parts = whole_groups(source, chunks, limit) if "group" in wanted.fields else first_rows(chunks, limit)
-    for i, chunk in enumerate(parts):
-        if i == 0:
+    given = 0
+    for chunk in parts:
+        if not given:
             _check_present(source, _columns(source, chunk, wanted.fields), wanted.needed, chunk)
-        yield chunk
+        given += len(chunk.rows)
+        yield replace(chunk, skipped=_taken(source, chunk.numbers[-1]))
+    if (limit is None or given < limit) and source.skipped:
+        yield Chunk([], [], 1.0, _taken(source, source.skipped[-1].row))
+
+
+def _usable(source: Rows, chunk: Chunk, wanted: Wanted) -> Chunk | None:
+    """The rows that can be scored; None where there is none."""
+    try:
+        _columns(source, chunk, wanted.fields)
+        return chunk
+    except DataError:  # at least one can't be
+        good = []
+    for i, row in enumerate(chunk.rows):
+        try:
+            for field in wanted.fields:
+                column([row], field)
+            good.append(i)
+        except BadRowAt as why:
+            source.bad(chunk.numbers[i], why)
+    return Chunk([chunk.rows[i] for i in good], [chunk.numbers[i] for i in good], chunk.done) if good else None
+
+
+def _taken(source: Rows, up_to: int) -> tuple[Skipped, ...]:
+    """The rows that were skipped up to a row, which the source then forgets. Those of a chunk's fields come late."""
+    ordered = sorted(source.skipped, key=lambda skipped: skipped.row)
+    source.skipped = [skipped for skipped in ordered if skipped.row > up_to]
+    return tuple(ordered[: len(ordered) - len(source.skipped)])
 
 
 class Scorer(Generic[T]):
@@ -110,6 +145,9 @@ class Scorer(Generic[T]):
             DataError: a row lacks what the formula needs, or a field is of the wrong type.
         """
         times, tally = Profile(self._program), Tally()
+        tally.skip(chunk.skipped)
+        if not chunk.rows:
+            return Part(source.path, None, tally, times, (), chunk.done)
         with times.stage("reading"):
             columns = _columns(source, chunk, self._fields)
         scores = times.score(self._program, Batch(**columns, step=self._step))
@@ -167,7 +205,7 @@ def _check_present(source: Rows, columns: dict[str, list[Any]], needed: frozense
             names = [".".join(path) for path in SPELLINGS[field]]
             known = ", ".join(f"`{name}`" for name in chunk.rows[0])
             raise DataError(
-                f"the formula needs `{field}`, and none of the first {len(chunk.rows):,} rows of {source.path} has it; "
+                f"the formula needs `{field}`, and none of the first {len(chunk.rows):,} rows of {source.name} has it; "
                 f"the first row's fields are {known}",
                 hint=f"name it {' or '.join(f'`{name}`' for name in names)}",
             )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
 
 from rewardkit.batch import Floats, Status, Statuses
 from rewardkit.scores import Scores
+from rewardkit.scoring.reading import Skipped
 
+MAX_LISTED: Final = 10_000
+"""Skipped rows that are listed; all are counted."""
 _UNSCORED: Final = [int(s) for s in Status if s.is_unscored]
 
 
@@ -83,6 +87,10 @@ class Tally:
         self.terms: dict[str, Moments] = {}
         self.first_reason: str | None = None
         """The first explanation of a row that could not be scored, and where it is."""
+        self.skipped = 0
+        """Rows that were left out because they can't be used."""
+        self.listed: list[Skipped] = []
+        """The first of them."""
 
     def add(self, scores: Scores) -> None:
         """Take in a chunk."""
@@ -91,8 +99,15 @@ class Tally:
         for name, values in scores.values.items():
             self.terms.setdefault(name, Moments()).add(values, scores.statuses[name])
 
+    def skip(self, rows: Sequence[Skipped]) -> None:
+        """Take in rows that were left out."""
+        self.skipped += len(rows)
+        self.listed += rows[: MAX_LISTED - len(self.listed)]
+
     def merge(self, other: Tally) -> None:
         """Take in the tally of the rows that follow."""
+        self.skipped += other.skipped
+        self.listed += other.listed[: MAX_LISTED - len(self.listed)]
         self.rows += other.rows
         self.total.merge(other.total)
         for name, moments in other.terms.items():
@@ -113,4 +128,6 @@ class Tally:
             "total": self.total.as_dict(),
             "terms": {name: moments.as_dict() for name, moments in self.terms.items()},
             "first_reason": self.first_reason,
+            "skipped": self.skipped,
+            "skipped_rows": [asdict(row) for row in self.listed],
         }

@@ -127,6 +127,13 @@ def test_lines_in_and_out_and_the_same_words_for_the_first_bad_row(tmp_path, cap
     for engine in ("local", "ray"):
         assert run(["score", "gsm8k()", "bad.jsonl", "--out", "out.jsonl", "--engine", engine]) == 2
         assert "bad.jsonl:502: is not JSON" in capsys.readouterr().err
+    skipped = []
+    for engine in ("local", "ray"):
+        arguments = ["--engine", engine, "--on-bad-row", "skip", "--json", "--out", f"{engine}.jsonl"]
+        assert run(["score", "gsm8k()", "bad.jsonl", *arguments]) == 0
+        skipped.append(json.loads(capsys.readouterr().out)["skipped_rows"])
+    assert skipped[0] == skipped[1] and [row["row"] for row in skipped[1]] == [501, 502]
+    assert Path("local.jsonl").read_text() == Path("ray.jsonl").read_text()
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
