@@ -24,6 +24,8 @@ BOMBS = [
     r"\boxed{" + "(" * 1_900 + "}",
     r"\boxed{x^{99999999}}",
     r"\boxed{\binom{99999999}{5000000}}",
+    r"\boxed{e^{e^{e^{e^{10}}}}}",
+    r"\boxed{\sin(e^{e^{e^{e^{9}}}})}",
 ]
 GOLDS = ["(a+b+c+d)^{60}", r"\lfloor x \rfloor"]
 
@@ -90,7 +92,9 @@ def main() -> None:
     pool.close()
     left = [pid for pid in workers if Path(f"/proc/{pid}").exists()]
     print("processes left:", left)
-    raise SystemExit(1 if differ or left else 0)
+    errors = sum(found[i] // 10 == Status.ERROR for i in bombs)
+    print("bombs that ended in an ERROR:", errors)
+    raise SystemExit(1 if differ or left or errors else 0)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from rewardkit.answers.beside import CLAUSES, is_beside
 from rewardkit.answers.number import NUMBER, Number, all_numbers, decimal, has_long_run, next_number, value_of
 from rewardkit.answers.scale import may_scale, scaled
+from rewardkit.answers.words import CJK, in_name
 from rewardkit.batch import Status
 
 
@@ -37,7 +38,7 @@ TOO_LONG: Final = Claim(Status.LIMIT)
 # The common claim: an integer or decimal, then nothing or words without a digit.
 _PLAIN: Final = re.compile(
     r"[\s*_`({\[]*+(\$?(-?\$?(?:\d{1,3}(?:,\d{3})++|\d{1,15}+))(?:\.(\d{1,15}+))?+)"
-    r"(?:[.!]?[*$_`)}\]\s.]*+\Z|([ *.](?:[^\W\d]|[ .,'*])*+\n?\Z))"
+    r"(?:[.!]?[*$_`)}\]\s.]*+\Z|((?:[ *]|\.(?![a-z]))(?:[^\W\d]|[ .,'*])*+\n?\Z))"
 )
 _DENIALS: Final = (
     "not",
@@ -74,10 +75,9 @@ _ATTACHED_UNIT: Final = re.compile(
     r"(?:cents?|[cmk]?m[²³23]?|kg|mg|g|lbs?|oz|ft|in|mi|mph|kph|hrs?|h|mins?|s|secs?|m[lL]|[lL]|[ap]\.?m|[AP]M|USD|EUR|GBP)(?![^\W_])"
 )
 _GLUED: Final = re.compile(
-    r"[^\W_]|√|\+(?!\s*[\d(.$])|[.,]\s?\d|:\d|_\{?\w|\^(?!\{?\s*\\?circ)|!|\\(?:sqrt|pi|frac|times|cdot|pm)\b|[({\[]?\s?[a-zA-Z]\s?[)}\]]?\^"
+    r"[^\W_]|√|\+(?!\s*[\d(.$])|[.,]\s?\d|:\d|_\{?[^\W_]|\^(?!\{?\s*\\?circ)|!|\\(?:sqrt|pi|frac|times|cdot|pm)\b|[({\[]?\s?[a-zA-Z]\s?[)}\]]?\^"
 )
 _UNIT_POWER: Final = re.compile(r"\s?(?:[ckm]?m|ft|in|yd|mi)\s?(?:\^\s?\{?[23]\}?|[²³])(?![^\W_])")
-_CJK: Final = re.compile(r"[\u0590-\u06ff\u0900-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 _OPERATOR: Final = re.compile(
     r"\s*(?:[-+]\s*[\d(.$\\a-z]|(?!\^\s*\{?\s*\\?circ)[*/×·∙^]\s*[\d(.$\\]|[=≈<>≤≥]|\\(?:times|cdot|div|pm|approx|leq?|geq?|neq?|frac|sqrt)\b|x\s*\d)"
@@ -147,6 +147,8 @@ def _direct(text: str, pos: int) -> Claim | None:
     match = NUMBER.match(text, _lead_end(text, pos))
     if match is None:
         return _after_equals(text, pos) if pos == 0 else None
+    if in_name(text, match.start(), match.end()):
+        return None
     value = value_of(match)
     end = match.end()
     if value is None:
@@ -198,7 +200,7 @@ def is_glued(text: str, end: int) -> bool:
     """True when what follows the digits makes another thing of them: ``5abc``, ``7,2``, ``10²``, ``12:30``."""
     if end >= len(text) or _GLUED.match(text, end) is None:
         return False
-    return all(allowed.match(text, end) is None for allowed in (_ATTACHED_UNIT, _UNIT_POWER, _CJK))
+    return all(allowed.match(text, end) is None for allowed in (_ATTACHED_UNIT, _UNIT_POWER, CJK))
 
 
 def _joined(text: str, left_end: int, left_start: int, right: re.Match[str]) -> bool:
@@ -349,12 +351,7 @@ def _is_denied(text: str, match: re.Match[str]) -> bool:
 def _is_no_number(text: str, match: re.Match[str]) -> bool:
     """Digits that are part of a name (``x2``, ``3rd``), or a list bullet (``2. Then``)."""
     start, end = match.start(), match.end()
-    if (
-        start
-        and (text[start - 1].isalpha() or text[start - 1] == "_")
-        and text[start] not in "-+$ "
-        and not _CJK.match(text, start - 1)
-    ):
+    if in_name(text, start, end):
         return True
     if is_glued(text, end) and not text.startswith((",", ".", ":"), end):
         return True

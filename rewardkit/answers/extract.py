@@ -20,6 +20,7 @@ from rewardkit.answers.limits import MAX_CHARS
 from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
 from rewardkit.answers.number import Number, fold
 from rewardkit.answers.retraction import AFTERWORD, LEAST_WORDS, correction, is_denied, is_taken_back
+from rewardkit.answers.words import right_edge
 from rewardkit.batch import Status
 
 Mode = Literal["strict", "flexible"]
@@ -156,7 +157,9 @@ def _last_claim(text: str, read: list[_Read], stop: int) -> Answer | Status:
     if stop - said >= LEAST_WORDS:
         limit = min(stop, mark.end + AFTERWORD)
         if (place := correction(text, said, limit)) is not None:
-            corrected = direct(fold(text[place : min(stop, place + AFTERWORD)].partition("\n")[0]))
+            corrected = direct(
+                fold(text[place : right_edge(text, min(stop, place + AFTERWORD), place)].partition("\n")[0])
+            )
             if corrected is None or corrected.status is not Status.SCORED:
                 return Status.NO_ANSWER if corrected is None else corrected.status
             start, end = place + corrected.start, place + corrected.end

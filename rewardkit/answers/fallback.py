@@ -13,6 +13,7 @@ from typing import Final
 from rewardkit.answers.claim import DENIED, NOTHING, SEVERAL, Claim, plain_statement, sentence
 from rewardkit.answers.limits import FALLBACK_WINDOW
 from rewardkit.answers.number import fold
+from rewardkit.answers.words import left_edge, right_edge
 from rewardkit.batch import Status
 
 _DIGIT: Final = re.compile(r"[\d¼½¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]")
@@ -32,9 +33,17 @@ def last_statement(text: str, start: int, stop: int, prompt: str | None = None) 
         digit = _last_digit(text, start, stop)
         if digit < 0:
             return NOTHING, 0
-        left = _sentence_start(text, max(start, digit - FALLBACK_WINDOW), digit)
+        low = max(start, digit - FALLBACK_WINDOW)
+        left = _sentence_start(text, low, digit)
         end = _END.search(text, digit + 1, min(stop, digit + FALLBACK_WINDOW))
         right = end.start() if end is not None else min(stop, digit + FALLBACK_WINDOW)
+        if left == low > start:
+            left = left_edge(text, low, digit)
+        if end is None and right < stop:
+            right = right_edge(text, right, digit)
+        if left == digit or right == digit:  # a word longer than the window
+            stop = min(left, low)
+            continue
         if text.find("?", right, right + FALLBACK_WINDOW) >= 0:
             if _ASKS.search(text, left, min(stop, right + FALLBACK_WINDOW)) is not None:
                 return NOTHING, 0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rewardkit.answers.extract import Answer
 from rewardkit.batch import Status
+from rewardkit.errors import RewardKitError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,38 @@ FAILED: Final = {
 def broken(reason: str) -> Grade:
     """The grade where a grader itself failed: a fault of ours, which costs the policy nothing and the batch one row."""
     return Grade(float("nan"), Status.ERROR, reason=reason)
+
+
+def beyond_reading(error: BaseException, answer: Answer | None = None) -> Grade:
+    """The grade of a response whose text no grader could read to its end.
+
+    What the policy wrote is the policy's: an unscored row would let it dodge a penalty by writing such a text.
+    """
+    shown = f"{type(error).__name__}: {error}"
+    return Grade(0.0, Status.LIMIT, answer=answer, reason=f"reading the response failed: {shown[:300]}")
+
+
+def guarded(grade: Callable[[str, Any], Grade], response: str, gold: Any) -> Grade:
+    """A grade for any two texts: where reading them fails, the row is the response's or the ground truth's fault.
+
+    Args:
+        grade: a grader of one response.
+        response: what the model wrote.
+        gold: the ground truth.
+
+    Raises:
+        RewardKitError: the grader was called with a parameter that it doesn't have, or lacks a package.
+    """
+    try:
+        return grade(response, gold)
+    except RewardKitError:
+        raise
+    except Exception as error:
+        try:
+            grade("", gold)
+        except Exception:
+            return bad_gold(gold)
+        return beyond_reading(error)
 
 
 def bad_gold(gold: object) -> Grade:

@@ -10,6 +10,7 @@ import re
 from typing import Final, NamedTuple
 
 from rewardkit.answers.limits import MAX_CLAIM, MAX_MARKERS
+from rewardkit.answers.words import right_edge
 
 
 class Mark(NamedTuple):
@@ -109,7 +110,9 @@ def _hashes(text: str, at: int, stop: int, marks: list[Mark]) -> None:
         end = text.find("\n", start, stop if following < 0 else following)
         if end < 0:
             end = stop if following < 0 else following
-        _add(marks, Mark("####", at, start, min(end, start + MAX_CLAIM)))
+        if end - start > MAX_CLAIM:
+            end = right_edge(text, start + MAX_CLAIM, start)
+        _add(marks, Mark("####", at, start, end))
         at = following
 
 
@@ -206,6 +209,8 @@ def _labels(text: str, word: str, at: int, stop: int, marks: list[Mark]) -> None
             first = blank.end() if blank is not None else start
             found = _SENTENCE_END.search(text, first, min(stop, start + _LABEL_REACH))
             end = found.start() if found is not None else min(stop, start + _LABEL_REACH)
+            if found is None and end < stop:
+                end = right_edge(text, end, start)
             _add(marks, Mark("label", max(at - 1, 0), start, end))
             following = max(following, start)
         at = text.find(word, following, stop)

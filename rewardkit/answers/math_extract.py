@@ -18,6 +18,7 @@ from rewardkit.answers.limits import MAX_CHARS, MAX_FORMULA
 from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
 from rewardkit.answers.number import fold
 from rewardkit.answers.retraction import AFTERWORD, correction, is_denied, is_taken_back
+from rewardkit.answers.words import left_edge, right_edge
 from rewardkit.batch import Status
 
 _JOIN: Final = re.compile(
@@ -73,8 +74,9 @@ def extract_math(response: str, *, mode: Mode = "flexible") -> Answer | Status:
     if last is None:
         return _unmarked(response, start, stop) if len(claimed) == len(marks) else Status.NO_ANSWER
     if (place := correction(response, last.end, stop)) is not None:
-        end = response.find("\n", place, min(stop, place + AFTERWORD))
-        corrected = _stated(response, place, end if end >= 0 else min(stop, place + AFTERWORD), last.kind)
+        limit = right_edge(response, min(stop, place + AFTERWORD), place)
+        end = response.find("\n", place, limit)
+        corrected = _stated(response, place, end if end >= 0 else limit, last.kind)
         return corrected or Status.NO_ANSWER
     if is_taken_back(response, last.end, stop):
         return Status.NO_ANSWER
@@ -161,8 +163,8 @@ _FORMULA_WORDS: Final = frozenset(["and", "infty", "infinity", "mod"])
 def _stated(text: str, start: int, end: int, marker: str) -> Answer | None:
     """The value that a stretch of prose states: all of it where it is a formula, else its last formula or number."""
     content = text[start:end]
-    body = content.strip(" \t\n*_:`")
-    if not body:
+    body = content.strip().strip(" \t\n*_:`")
+    if not body.strip():
         return None
     plain = _MATH.sub(" ", body)
     if not has_words(plain) and not _LETTERS.search(_NAMES.sub(" ", plain)):
@@ -212,7 +214,7 @@ def _unmarked(text: str, start: int, stop: int) -> Answer | Status:
         return Status.NO_ANSWER
     if len(body) <= _SHORT and not has_words(_MATH.sub(" ", body)):
         return _answer(text, start, stop, "whole")
-    low = max(start, stop - _REACH)
+    low = max(start, left_edge(text, stop - _REACH, stop))
     bounds = [m.end() for m in _BOUNDARY.finditer(text, low, stop)][-_MAX_STEPS:]
     edges = [low, *(b for b in bounds if b < stop), stop]
     masked = _protect(text, low, stop)
@@ -225,7 +227,10 @@ def _unmarked(text: str, start: int, stop: int) -> Answer | Status:
             found = None if question else _stated(text, left, right, "last-value")
             if found is not None:
                 return found
-            if not question and sentence(fold(text[left:right][-MAX_FORMULA:])).denied:
+            if (
+                not question
+                and sentence(fold(text[left_edge(text, max(left, right - MAX_FORMULA), right) : right])).denied
+            ):
                 return Status.NO_ANSWER
             if not question and any(c.isdigit() for c in text[left:right]):
                 return Status.AMBIGUOUS

@@ -15,13 +15,13 @@ from typing import Final
 
 from rewardkit.answers.compare import Comparison
 from rewardkit.answers.extract import Answer, Mode
-from rewardkit.answers.grade import FAILED, Grade, bad_gold, broken
+from rewardkit.answers.grade import FAILED, Grade, bad_gold, beyond_reading, broken
 from rewardkit.answers.latex.exact import exact
 from rewardkit.answers.latex.form import formula_text, text_key
 from rewardkit.answers.latex.matrices import reduce_matrices
 from rewardkit.answers.latex.parser import parse
 from rewardkit.answers.latex.same import Ladder, MathRules, Question
-from rewardkit.answers.latex.tree import OverLimit, Tree, Unreadable, encoded
+from rewardkit.answers.latex.tree import OverLimit, Tree, Unreadable, encoded, subtrees
 from rewardkit.answers.limits import MAX_BITS, MAX_FORMULA
 from rewardkit.answers.math_extract import extract_math, has_words
 from rewardkit.batch import Status
@@ -124,7 +124,7 @@ def grade_math_many(
             except _Open as question:
                 asked[question.asked] = None
                 still.append(i)
-            except Exception:
+            except Exception:  # neither text was being read: a fault of ours
                 grades[i] = broken(traceback.format_exc())
         if asked:
             _ask(list(asked), known, rules, cpu_seconds, budget_seconds, pool or shared_pool())
@@ -156,7 +156,7 @@ def compare_math(
             _ask([question.asked], known, rules, cpu_seconds, None, pool or shared_pool())
         except (OverLimit, _BadGold):
             return Comparison(False, "limit")
-        except _Failed:
+        except Exception:  # no text raises
             return Comparison(False, "undecided")
 
 
@@ -175,10 +175,16 @@ def _ask(
 
 
 def _grade(response: str, gold: object, mode: Mode, rules: MathRules, known: dict[_Asked, bool | Result]) -> Grade:
-    golds = gold_texts(gold)
+    try:
+        golds = gold_texts(gold)
+    except Exception:
+        return bad_gold(gold)
     if not golds:
         return bad_gold(gold)
-    answer = extract_math(response, mode=mode)
+    try:
+        answer = extract_math(response, mode=mode)
+    except Exception as error:
+        return beyond_reading(error)
     if not isinstance(answer, Answer):
         if mode == "flexible" and any(_is_whole(response, g) for g in golds):
             return Grade(1.0, Status.SCORED, "text")
@@ -195,6 +201,10 @@ def _grade(response: str, gold: object, mode: Mode, rules: MathRules, known: dic
             continue
         except _Failed as failure:
             return failure.grade(answer)
+        except _Open:
+            raise
+        except Exception as error:
+            return beyond_reading(error, answer)
         if equal or (mode == "flexible" and _is_whole(response, text)):
             return Grade(1.0, Status.SCORED, rung, answer)
     if bad == len(golds):
@@ -217,6 +227,9 @@ class _Failed(Exception):
     def grade(self, answer: Answer) -> Grade:
         if self.result.outcome is Outcome.TIMEOUT:
             return Grade(0.0, Status.TIMEOUT, "sympy", answer, "comparing the answer used up its worker's CPU time")
+        if self.result.outcome is Outcome.FAILED:
+            last = str(self.result.value).strip().rpartition("\n")[2]
+            return Grade(0.0, Status.LIMIT, "sympy", answer, f"comparing the answer failed: {last[:300]}")
         return Grade(
             float("nan"),
             Status.ERROR,
@@ -240,6 +253,16 @@ _LETTER: Final = re.compile(r"[\s$]*(?:\\(?:text|textbf|mathrm|mathbf)\s*\{)?\s*
 def _option(text: str) -> re.Match[str] | None:
     found = _OPTION.match(text)
     return None if found is None or _OPTION.match(found[2]) is not None else found
+
+
+def _blame(verdict: Result, question: Question, one: Tree, other: Tree, gold: Tree) -> _Asked | None:
+    """What to ask of the ground truth alone: where that ends in the same way, the response is not to blame."""
+    own = other if other in set(subtrees(gold)) and one not in set(subtrees(gold)) else one
+    if verdict.outcome is Outcome.TIMEOUT:
+        return question, own, own
+    if verdict.outcome is Outcome.FAILED:
+        return (question, own, own) if question == "same-region" else ("equal", own, ("num", 0, -1))
+    return None
 
 
 def _compare(gold: str, answer: str, rules: MathRules, known: dict[_Asked, bool | Result]) -> tuple[bool, str]:
@@ -268,18 +291,19 @@ def _compare(gold: str, answer: str, rules: MathRules, known: dict[_Asked, bool 
         if verdict is None:
             raise _Open(key)
         if isinstance(verdict, Result):
-            if verdict.outcome is Outcome.TIMEOUT and question == "equal":
-                own = known.get((question, one, one))
+            itself = _blame(verdict, question, one, other, gold_tree)
+            if itself is not None:
+                own = known.get(itself)
                 if own is None:
-                    raise _Open((question, one, one))
-                if isinstance(own, Result) and own.outcome is Outcome.TIMEOUT:
+                    raise _Open(itself)
+                if isinstance(own, Result) and own.outcome is verdict.outcome:
                     raise _BadGold
             raise _Failed(verdict)
         return verdict
 
     try:
         gold_tree = _tree(gold, True)
-    except OverLimit:
+    except Exception:
         raise _BadGold from None
     answer_tree = _tree(answer, True)
     if gold_tree is None or answer_tree is None:

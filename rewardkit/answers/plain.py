@@ -12,6 +12,7 @@ from rewardkit.answers.extract import Answer, Mode, extract
 from rewardkit.answers.grade import FAILED, Grade, bad_gold
 from rewardkit.answers.limits import MAX_CHARS
 from rewardkit.answers.marks import visible_part
+from rewardkit.answers.words import left_edge
 from rewardkit.batch import Status
 from rewardkit.errors import ParameterError
 
@@ -149,7 +150,7 @@ def _letters(text: str, start: int, stop: int) -> list[re.Match[str]]:
 
 
 def _asserted(text: str, start: int, stop: int) -> Answer | Status:
-    low = max(start, stop - _TAIL)
+    low = max(start, left_edge(text, stop - _TAIL, stop))
     letters = _letters(text, low, stop)
     if not letters:
         return Status.NO_ANSWER

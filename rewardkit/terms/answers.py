@@ -6,7 +6,6 @@ paid; a ground truth that can't be used is BAD_GOLD, which no response is blamed
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, Literal
 
@@ -24,11 +23,10 @@ from rewardkit.answers import (
     grade_math_many,
     grade_numeric,
 )
-from rewardkit.answers.grade import broken
+from rewardkit.answers.grade import guarded
 from rewardkit.batch import Batch
 from rewardkit.column import Column
 from rewardkit.declaration import term
-from rewardkit.errors import MissingDependencyError
 
 MATH_BATCH_SECONDS: Final = 120.0
 """Wall time that a batch may wait for the workers; answers that none has begun by then are unscored, not wrong."""
@@ -43,17 +41,10 @@ def _column(grades: Sequence[Grade]) -> Column:
 
 
 def _graded(batch: Batch, grade: Callable[[str, Any, str | None], Grade]) -> Column:
-    """Grade row by row. A grader that fails costs its row, not the batch: no response may unscore its siblings."""
+    """Grade row by row. A text that can't be read costs its own row, not the batch."""
     assert batch.ground_truths is not None  # declared as a need
-    grades = []
-    for row in zip(batch.responses, batch.ground_truths, batch.prompts or [None] * len(batch), strict=True):
-        try:
-            grades.append(grade(*row))
-        except MissingDependencyError:
-            raise
-        except Exception:
-            grades.append(broken(traceback.format_exc()))
-    return _column(grades)
+    rows = zip(batch.responses, batch.ground_truths, batch.prompts or [None] * len(batch), strict=True)
+    return _column([guarded(lambda r, g, p=prompt: grade(r, g, p), text, gold) for text, gold, prompt in rows])
 
 
 @term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, builtin=True)

@@ -1,8 +1,9 @@
 """A long fuzz of extraction and comparison: ``python -m tests.rewardkit.answers.fuzz --minutes 30``.
 
 Texts are made of the pieces that graders trip over, of mutated cases, and of pieces repeated up to a megabyte. Every
-text is graded by every grader and mode; the run fails on an exception, on an asymmetric or irreflexive comparison, and
-on more than 50 ms of the calling thread's CPU time. What it prints on failure is ready to become a case.
+text is graded by every grader and mode, as a response and as a ground truth; the run fails on an exception, on an ERROR
+(what the policy wrote is LIMIT, what the ground truth is BAD_GOLD), on an asymmetric or irreflexive comparison, and on
+more than 50 ms of the calling thread's CPU time. What it prints on failure is ready to become a case.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ PIECES = [
     " x 10^3", "1'234", "√", "0.(3)", "0.333...", "\\over ", "\\dot{3}", "\\mid ", ":", " to ",
     "no longer ", "+", "\\textbf{(B)}",
     "sqrt(", "log(", "\\sin(", "max(", "f(", "()", "\\gcd(1,", "abs(",
+    "e^{", "e^{e^{e^{e^{10}}}}", "!!", "(9!)!", "\\binom{99}{50}", "^{-999}", "\\ln(", "\\exp(", "\\sinh ",
+    "\\cosh(99999)", "\\lfloor ", "\\rfloor", "99999999", "0^{-1}", "\\ne ", "\\lor ", "\\text{ or }",
+    "\\setminus", "10^{999}",
+    "\\pmod{7}", "|x|", "pytest-0", "step299", "v2.0", "gpt-4", "x_1", "a/b/3.txt", "12万", " crore", "元", "或",
     "\\overline{3}", "\\ldots", "th", "p.m.", "March 3rd", "\\color{red}", " " * 25,
 ]  # fmt: skip
 
@@ -110,8 +115,8 @@ def run(minutes: float, seed: int) -> Counter[str]:
                     json.dumps({"fault": repr(error), "grader": name, "response": text[:400], "gold": gold}), flush=True
                 )
                 continue
-            if "Traceback" in grade.reason:
-                counts["FAULT exception"] += 1
+            if grade.status is Status.ERROR or "Traceback" in grade.reason:
+                counts["FAULT error"] += 1
                 print(
                     json.dumps({"fault": grade.reason, "grader": name, "response": text[:400], "gold": gold}),
                     flush=True,
@@ -130,7 +135,7 @@ def run(minutes: float, seed: int) -> Counter[str]:
                     flush=True,
                 )
             counts[grade.status.name] += 1
-            if grade.value not in (0.0, 1.0) and grade.status not in (Status.BAD_GOLD, Status.ERROR):
+            if grade.value not in (0.0, 1.0) and grade.status is not Status.BAD_GOLD:
                 counts["FAULT value"] += 1
         short = text[:300]
         for one, other in ((short, gold), (short, short)):

@@ -182,7 +182,16 @@ def test_a_function_of_any_number_of_arguments_is_read_or_is_text(name: str) -> 
         assert grade_math(f"\\boxed{{4{text}}}", "1x + 2x").status in (Status.SCORED, Status.NO_ANSWER)
 
 
-def test_a_grader_that_fails_costs_its_row_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("tower", ["e^{e^{e^{e^{10}}}}", r"\sin(e^{e^{e^{e^{9}}}})"])
+@pytest.mark.parametrize("gold", ["7", "x+1", r"\sqrt{2}"])
+def test_a_number_too_large_for_sympy_is_over_a_limit_and_dodges_no_penalty(tower: str, gold: str) -> None:
+    scores = compile("when(math_equal(), 1, -1)")(Batch([f"\\boxed{{{tower}}}"], ground_truths=[gold]))
+    assert scores.statuses["math_equal"].tolist() == [Status.LIMIT]
+    assert scores.total.tolist() == [-1]
+    assert grade_math(f"\\boxed{{{gold}}}", tower).status is Status.BAD_GOLD
+
+
+def test_a_text_that_fails_a_grader_costs_its_row_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(text: str, *args: object, **options: object) -> object:
         if "boom" in text:
             raise IndexError("a fault of ours")
@@ -193,9 +202,19 @@ def test_a_grader_that_fails_costs_its_row_and_no_other(monkeypatch: pytest.Monk
     batch = Batch(["#### 42", "boom", "#### 41"], ground_truths=["42"] * 3)
     for formula in ("gsm8k()", "math_equal()"):
         scores = compile(formula)(batch)
-        assert scores.status.tolist() == [Status.SCORED, Status.ERROR, Status.SCORED]
-        np.testing.assert_array_equal(scores.total, [1, np.nan, 0])
-        assert "a fault of ours" in (scores.first_reason() or "")
+        assert scores.status.tolist() == [Status.SCORED, Status.LIMIT, Status.SCORED]
+        assert scores.total.tolist() == [1, 0, 0]
+
+
+def test_a_ground_truth_that_fails_a_grader_is_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(gold: object) -> object:
+        raise IndexError("a fault of ours")
+
+    monkeypatch.setattr("rewardkit.answers.gsm8k.gold_number", failing)
+    monkeypatch.setattr("rewardkit.answers.math_grade.gold_texts", failing)
+    for formula in ("gsm8k()", "math_equal()"):
+        scores = compile(formula)(Batch(["#### 42"], ground_truths=["42"]))
+        assert scores.status.tolist() == [Status.BAD_GOLD]
 
 
 @pytest.mark.parametrize("grader", [grade_gsm8k, grade_math])
