@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from rewardkit.answers.beside import CLAUSES, is_beside
 from rewardkit.answers.number import NUMBER, Number, all_numbers, decimal, has_long_run, next_number, value_of
 from rewardkit.answers.scale import may_scale, scaled
-from rewardkit.answers.words import CJK, in_name
+from rewardkit.answers.words import AND_WORDS, ATTACHED_AND, ATTACHED_OR, CJK, OR_WORDS, OTHER_SCRIPT, in_name
 from rewardkit.batch import Status
 
 
@@ -84,12 +84,16 @@ _OPERATOR: Final = re.compile(
 )
 _EQUALS: Final = re.compile(r"=|≈|\\approx\b")
 
-_WORD: Final = r"(?:\\?%|°|(?:\\text\{\s*)?[^\W\d_]+\}?)"
-_SEPARATOR: Final = r"(?:[,;&|/]|\\text\{\s*(?:or|and)\s*\}|\b(?:or|and|to|through|versus|vs\.?)\b)"
+_WORD: Final = rf"(?:\\?%|°|(?:\\text\{{\s*)?(?:[^\W\d_]+|[{OTHER_SCRIPT}]+)\}}?)"
+_SEPARATOR: Final = (
+    rf"(?:[,;&|/]|\\text\{{\s*(?:or|and|{OR_WORDS}|{AND_WORDS})\s*\}}|\b(?:or|and|to|through|versus|vs\.?)\b|{ATTACHED_OR}"
+    rf"|{ATTACHED_AND}|(?<=\s)(?:{OR_WORDS}|{AND_WORDS}|o|y|e|bis|à|até|hasta|до)(?=\s))"
+)
 _LIST_GAP: Final = re.compile(
     rf"""[\s*_$"')\]\}}]* (?:{_WORD}[\s*_$"')\]]*)?
          (?:{_SEPARATOR}[\s*_$"'(\[\\]*)+
-         (?:(?:maybe|perhaps|possibly|even|also|either|alternatively|between|\\\$|\\q?quad)[\s*_$"']*)*\Z""",
+         (?:(?:maybe|perhaps|possibly|even|also|either|alternatively|between|vielleicht|peut-être|quizás?|tal\s+vez|talvez
+               |forse|возможно|может\s+быть|也许|也許|可能是?|\\\$|\\q?quad)[\s*_$"']*)*\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
 _ADJACENT: Final = re.compile(
@@ -291,7 +295,11 @@ def plain_statement(text: str, last_digit: int) -> Claim | None:
     if not words or before[-1] != " ":
         return None
     word = words[-1]
-    if may_scale(text) or not (word == "=" or (word.isalpha() and word.lower() not in _JOINING)) or may_deny(text):
+    if (
+        may_scale(text[end:])
+        or not (word == "=" or (word.isalpha() and word.lower() not in _JOINING))
+        or may_deny(text)
+    ):
         return None
     if any(map(text[:start].__contains__, CLAUSES)) or (word != "=" and "=" in text):
         return None
@@ -303,6 +311,8 @@ def sentence(text: str) -> Claim:
     if has_long_run(text):
         return TOO_LONG
     numbers = [m for m in all_numbers(text) if not _is_no_number(text, m)]
+    if len(numbers) > 1 and not text.isascii():
+        numbers = _without_parts(text, numbers)
     if not numbers:
         return NOTHING
     denied = False
@@ -329,6 +339,18 @@ def sentence(text: str) -> Claim:
         value, end = scaled(text, value, match.end())
         return Claim(Status.SCORED, value, match.start(), end)
     return DENIED
+
+
+def _without_parts(text: str, numbers: list[re.Match[str]]) -> list[re.Match[str]]:
+    """The numbers of a text, without those that are part of the one before: ``3億5千万`` is one."""
+    found: list[re.Match[str]] = []
+    stop = 0
+    for match in numbers:
+        if match.start() >= stop:
+            found.append(match)
+            value = value_of(match)
+            stop = match.end() if value is None else scaled(text, value, match.end())[1]
+    return found
 
 
 _LONG_GAP: Final = 80

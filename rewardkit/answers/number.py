@@ -26,7 +26,7 @@ _PUNCTUATION: Final = {
     "-": "−‐‑‒–﹣－",
     "\u202f": "\u2009\u00a0",  # group separators by their nature: thin and no-break spaces
     " ": "\u200b\u200c\u200d\u2060\ufeff\u00ad\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200a\u3000\u2028\u2029",
-    "\n": "。｡",
+    "\n": "。｡।॥",
     ";": "，—",
     ",": "、٬",
     "?": "？",
@@ -76,9 +76,17 @@ def fold(text: str) -> str:
     return text.translate(_fold_table())
 
 
-_GROUP: Final = r"(?:,|'|\u202f|\\,|,\\!|\{,\}|\\!,|\\;|~)"
+_GROUP: Final = r"(?:,|'|\u202f|\\[, :;>]|,\\!|\{,\}|\\!,|~)"
 _INTEGER: Final = rf"(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?!\d)|\d+)"
-_CURRENCY: Final = r"(?:\\?\$|US\$|USD|[€£¥₹₩₽¢]|Rs\.?|EUR|GBP|\\text\{\\?\$\})"
+_CODE: Final = (
+    r"US\$|HK\$|NT\$|R\$|USD|EUR|GBP|JPY|CNY|RMB|INR|AUD|CAD|CHF|HKD|SGD|KRW|MXN|BRL|RUB|NZD|SEK|NOK|PLN|TRY"
+    r"|Rs\.?|Rp\.?"
+)
+CURRENCY: Final = (
+    rf"(?:\\?\$|[€£¥￥₹₩₽¢₺₫₴₦₱฿₪]|{_CODE}"
+    rf"|(?:\\(?:text|textrm|mathrm|mbox)\s*\{{\s*)?(?:{_CODE}|\\?\$|[€£¥₹])\s*\}})"
+)
+"""What names a currency right before a number."""
 
 _VULGARS: Final = "".join(_VULGAR)
 _FRAC: Final = r"\\[dtc]?frac\s*\{\s*"
@@ -86,7 +94,7 @@ _FRAC: Final = r"\\[dtc]?frac\s*\{\s*"
 NUMBER: Final = re.compile(
     rf"""
     (?:(?P<sign>[-+])[ ]?)?
-    (?:{_CURRENCY}[ ]?(?P<sign2>-)?)?
+    (?:{CURRENCY}[ ]?(?P<sign2>-)?)?
     (?:
         (?P<integer>(?>{_INTEGER})) (?>\.(?P<fraction>\d++))? (?>[eE](?P<exponent>[-+]?\d{{1,6}})(?!\d))?
         (?! [ ]?/[ ]?\d | [ ]?(?:and[ ])?\d++[ ]?/[ ]?\d | [ ]?[{_VULGARS}] | [ ]?\\[dtc]?frac )
@@ -103,10 +111,10 @@ NUMBER: Final = re.compile(
 """One number in folded text. What follows it is the caller's business: ``7,2`` matches as 7, followed by ``,2``."""
 
 _SEED: Final = re.compile(rf"[\d{_VULGARS}]")
-_PREFIX: Final = re.compile(rf"(?:[-+][ ]?)?(?:{_CURRENCY}[ ]?-?)?(?:{_FRAC}-?|\.)?\Z")
+_PREFIX: Final = re.compile(rf"(?:[-+][ ]?)?(?:{CURRENCY}[ ]?-?)?(?:{_FRAC}-?|\.)?\Z")
 
 
-_BEFORE: Final = frozenset("-+$€£¥₹₩₽¢ .{DPRs\\")
+_BEFORE: Final = frozenset("-+$€£¥￥₹₩₽¢₺₫₴₦₱฿₪ .{}DPRsYBFKWNLp\\")
 """What may stand right before the digits of a number as part of it."""
 
 
@@ -120,7 +128,7 @@ def next_number(text: str, pos: int = 0, stop: int | None = None) -> re.Match[st
         before = text[at - 1]
         if before not in _BEFORE or (before == " " and text[at - 2] not in _BEFORE):
             return NUMBER.match(text, at)
-    prefix = _PREFIX.search(text, max(pos, at - 16), at)
+    prefix = _PREFIX.search(text, max(pos, at - 20), at)
     return NUMBER.match(text, at if prefix is None else prefix.start())
 
 

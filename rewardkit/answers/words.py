@@ -14,6 +14,18 @@ CJK: Final = re.compile(
 )
 """Letters that are written right before or behind a number without joining it: ``共72元``, ``72개``."""
 
+OTHER_SCRIPT: Final = (
+    r"\u0400-\u052f\u0590-\u06ff\u0750-\u077f\u0900-\u0dff\u0e00-\u0eff\u10a0-\u11ff"
+    r"\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+)
+"""The inside of a character class: letters of scripts in which no formula is written."""
+
+ATTACHED_OR: Final = "或者|或是|或|または|もしくは|あるいは|또는|혹은"
+OR_WORDS: Final = rf"oder|ou|hoặc|atau|veya|ya\s+da|lub|eller|nebo|vagy|sau|ή|или|або|أو|או|या|অথবা|หรือ|{ATTACHED_OR}"
+"""What separates two answers, in other languages than English; the attached ones need no blank around them."""
+ATTACHED_AND: Final = "以及|和|及|与|與|と|그리고|및"
+AND_WORDS: Final = rf"und|et|og|och|dan|ve|và|и|і|और|এবং|และ|{ATTACHED_AND}"
+
 _MAX_WORD: Final = 256
 _RUN_BEFORE: Final = re.compile(r"[\w./\\@~#&-]*\Z")
 _RUN_BEHIND: Final = re.compile(r"[\w./\\@~#&:-]*")
