@@ -42,8 +42,8 @@ EXIT_CODES = """## Exit codes
 | code | means |
 |---|---|
 | 0 | done; of a check: nothing was found |
-| 1 | a check found something: `audit` a hole (see `--fail-on`), `test` a broken law, a failing example or a slip that no example notices, `data check` rows that can't be scored, `from-python` a part that it can't say; or a run that started died |
-| 2 | bad input: a command or option that is none, an error below, a config that would not run (`validate`, `doctor`, `migrate`, `train`) |
+| 1 | a check found something: `audit` a hole (see `--fail-on`), `test` a broken law, a failing example or a slip that no example notices, `data check` rows that can't be scored, `compare --fail-on-difference` a difference; or a run that started died |
+| 2 | bad input: a command or option that is none, an error below, a config that would not run (`config validate`, `config migrate`, `doctor`, `train`) |
 | 130, 143 | stopped by Ctrl-C, by SIGTERM |
 
 An error is one message on standard error, never a traceback. A traceback is a bug in rewardkit: please report it.
@@ -131,7 +131,7 @@ ERRORS: Mapping[str, tuple[str, Callable[[], object] | None]] = {
         _no_such_file,
     ),
     "ConfigError": (
-        "`rewardkit validate` lists everything that is wrong with a config, `rewardkit migrate` rewrites one of an older "
+        "`rewardkit config validate` lists everything that is wrong with a config, `rewardkit config migrate` rewrites one of an older "
         "verl. A recipe that is none and a file that would be replaced are such errors too.",
         _no_recipe,
     ),

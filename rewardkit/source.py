@@ -205,7 +205,9 @@ def _reward_in(module: ModuleType, name: str, where: str) -> Reward | TokenRewar
     elif rewards:
         hint = f"it sets {', '.join(rewards)}: choose one by FILE.py:{rewards[0]}"
     elif callable(getattr(module, "compute_score", None)):
-        hint = f"`rewardkit from-python {where}` reads its compute_score as a formula"
+        hint = (
+            f"write its compute_score as a formula; `rewardkit compare {where} FORMULA ROWS` shows what they pay apart"
+        )
     else:
         hint = f"write `{name} = ...` in it"
     raise ConfigError(message, hint=hint)

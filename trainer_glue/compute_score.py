@@ -7,7 +7,7 @@
 
 The thinnest seam: one text and its gold at a time. Every version of verl has it, and it can carry neither groups nor
 tokens nor the training step, and has no word for "unscored": such a row is paid 0 and says so. Where the launch script
-may be changed, `rewardkit verl-args` prints the keys of the reward manager, which carries all of it.
+may be changed, `rewardkit config verl-args` prints the keys of the reward manager, which carries all of it.
 """
 
 from __future__ import annotations
@@ -79,6 +79,6 @@ def compute_score_of(reward: Reward | TokenReward | str) -> ComputeScore:
     if lacking:
         raise CompileError(
             f"{program.reward!r} needs {', '.join(lacking)}, and compute_score gets one text and its gold at a time",
-            hint="use verl's reward manager: `rewardkit verl-args FORMULA` prints its keys",
+            hint="use verl's reward manager: `rewardkit config verl-args FORMULA` prints its keys",
         )
     return ComputeScore(program)

@@ -17,20 +17,27 @@ from rewardkit.expression import Expression
 from rewardkit.finding import short
 
 
-def parts(root: Expression, values: Mapping[Expression, Values], n: int) -> dict[str, Floats]:
+def parts(root: Expression, values: Mapping[Expression, Values], n: int, *, weighted: bool = True) -> dict[str, Floats]:
     """By part, what each of n rows is paid for it.
 
     Args:
         root: a formula.
         values: every node's values on the rows, from :meth:`Program.trace`.
         n: the number of rows.
+        weighted: whether a part's label has its weight: `0.1 * length()`, or `length()`.
     """
     found: dict[str, Floats] = {}
     for part, rows in _parts(root, 1.0, np.ones(n, dtype=np.bool_), values, ""):
         value = values[part.node].value
         paid = np.where(rows & ~np.isnan(value), value, 0.0) * part.weight
-        found[part.label] = found.get(part.label, np.zeros(n)) + paid
+        label = part.label if weighted else part.name
+        found[label] = found.get(label, np.zeros(n)) + paid
     return found
+
+
+def part_names(root: Expression) -> tuple[str, ...]:
+    """The labels of the parts without their weights, in the order of the formula."""
+    return tuple(dict.fromkeys(p.name for p, _ in _parts(root, 1.0, np.zeros(0, dtype=np.bool_), None, "")))
 
 
 def shaping(root: Expression) -> frozenset[str]:
@@ -44,6 +51,7 @@ def shaping(root: Expression) -> frozenset[str]:
 class _Part:
     node: Expression
     weight: float
+    name: str
     label: str
     reads_gold: bool
 
@@ -69,10 +77,12 @@ def _parts(
     below = _below(node, weight)
     if below is None:
         if node.op == "number":
+            if node.param("value") == 0 and where:
+                return  # the branch that pays nothing
             label = f"{weight * node.param('value'):g} {where}" if where else "constant"
-            yield _Part(node, weight, label, reads), rows
+            yield _Part(node, weight, label, label, reads), rows
         else:
-            yield _Part(node, weight, _label(node, weight), _reads_gold(node)), rows
+            yield _Part(node, weight, _label(node, 1.0), _label(node, weight), _reads_gold(node)), rows
     elif node.op == "when":
         condition = node.args[0]
         held = None if values is None else values[condition].value

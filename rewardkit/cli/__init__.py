@@ -9,88 +9,71 @@ Ctrl-C and by SIGTERM.
 
 from __future__ import annotations
 
-import importlib
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
 import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
 
-from rewardkit.errors import RewardKitError, RunError, did_you_mean
+from rewardkit.cli._lazy import LazyGroup
+from rewardkit.errors import ConfigError, RewardKitError, RunError
 from rewardkit.version import __version__
 
-COMMANDS: Final = {
-    "terms": "List what a formula can be made of.",
-    "rewards": "List the ready-made rewards.",
-    "explain": "Show a formula's tree, what can be found in it, and what it makes of a row.",
-    "score": "Score a file of responses.",
-    "serve": "Score rows that come by HTTP.",
-    "test": "Run the laws of rewards on a reward; find what its examples don't notice.",
-    "audit": "Attack a reward on real rows: who is paid without being right, and for what.",
-    "train": "Train a model with verl, paid by a formula.",
-    "report": "Sum up what a training run paid for, from its dumped rollouts.",
-    "doctor": "Check a run before it starts.",
-    "recipes": "List the recipes; copy one to a file.",
-    "validate": "Find everything that is wrong with a config, at once.",
-    "schema": "Show the keys of a config: types, defaults, meanings.",
-    "migrate": "Rewrite a config of an older verl for today's.",
-    "from-python": "Read an existing reward function as a formula.",
-    "verl-args": "Print a reward as arguments for a verl script that is there already.",
-    "data": "Write data sets as the parquet that verl reads; check them against a formula.",
-    "convert": "Write a verl checkpoint as a Hugging Face model.",
-    "cite": "Print how to cite rewardkit.",
+SECTIONS: Final = {
+    "Write a reward": {
+        "terms": "List what a formula can be made of.",
+        "rewards": "List the ready-made rewards.",
+        "explain": "Show a formula's tree, what stands out, and a row's values.",
+    },
+    "Try it": {
+        "score": "Score a file of responses.",
+        "audit": "Attack a reward on real rows: who is paid without being right?",
+        "test": "Run the laws of rewards on one; find what its examples miss.",
+        "compare": "Show what changes where one reward takes another's place.",
+    },
+    "Train": {
+        "data": "Write data sets as verl's parquet; check them against a formula.",
+        "doctor": "Check a run before it starts.",
+        "train": "Train a model with verl, paid by a formula.",
+        "report": "Sum up what a training run paid for, from its dumped rollouts.",
+        "convert": "Write a verl checkpoint as a Hugging Face model.",
+    },
+    "More": {
+        "config": "Recipes; check, look up and migrate verl's configs.",
+        "serve": "Score rows that come by HTTP.",
+    },
 }
-"""Every subcommand and its line in the help."""
+"""Every subcommand and its line in the help, by what it is for."""
+COMMANDS: Final = {name: line for lines in SECTIONS.values() for name, line in lines.items()}
+MOVED: Final = {name: f"config {name}" for name in ("recipes", "validate", "schema", "migrate", "verl-args")}
+"""Old spellings, which say where they went for one release, as do those of :data:`GONE`."""
+GONE: Final = {
+    "from-python": "rewardkit compare FILE.py FORMULA ROWS shows where a function and a formula pay differently",
+    "cite": "CITATION.cff in the repository says what to cite",
+}
 
 INTERRUPTED: Final = 130
 PLAIN: Final[dict[str, Any]] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
 """For every typer application here: rich's help panels take longer to import than all the rest."""
 
 
-class LazyGroup(TyperGroup):
-    """Subcommands that are imported when they are called; the help and the completion of names need none of them."""
-
-    _names_only = False
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """All names, in the order of the help."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import a subcommand."""
-        if cmd_name not in COMMANDS:
-            return None
-        if self._names_only:
-            return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
-        module = importlib.import_module(f"rewardkit.cli.{cmd_name.replace('-', '_')}")
-        command = get_command(module.app)
-        command.name = cmd_name
-        return command
+class _Group(LazyGroup):
+    package = __name__
+    sections = SECTIONS
+    elsewhere = MOVED
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """A subcommand and its arguments; for a name that is none, the nearest ones."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], COMMANDS)
-            ctx.fail(f"No such command {args[0]!r}." + (f" {hint[0].upper()}{hint[1:]}" if hint else ""))
+        """As any group; an old spelling says where it went."""
+        name, *rest = args or [""]
+        if name in MOVED:
+            raise ConfigError(f"`{name}` is now: rewardkit {MOVED[name]} {shlex.join(rest)}".rstrip())
+        if name in GONE:
+            raise ConfigError(f"`{name}` is gone: {GONE[name]}")
         return super().resolve_command(ctx, args)
 
-    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Names and options that begin so."""
-        self._names_only = True
-        try:
-            return super().shell_complete(ctx, incomplete)
-        finally:
-            self._names_only = False
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The list of subcommands."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, **{**PLAIN, "add_completion": True})
+app = typer.Typer(cls=_Group, no_args_is_help=True, **{**PLAIN, "add_completion": True})
 
 
 def _show_version(wanted: bool) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -40,6 +40,25 @@ def spinner(text: str) -> Iterator[None]:
         return
     with console(err=True).status(text):
         yield
+
+
+@contextlib.contextmanager
+def progress_bar(task: str, *, shown: bool = True) -> Iterator[Callable[[float, int], object] | None]:
+    """The share that is done, rows and time left, on a terminal; nothing elsewhere, or where rows would run into it."""
+    if not shown or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[rows]:,} rows"), TimeRemainingColumn())
+    with Progress(*columns, console=console(err=True)) as bar:
+        added = bar.add_task(task, total=1.0, rows=0)
+        yield lambda done, rows: bar.update(added, completed=done, rows=rows)
+
+
+def one_line(text: str, most: int = 90) -> str:
+    """A text on one line, in quotes, its middle left out where it is long."""
+    return repr(text if len(text) <= most else f"{text[: most - 30]} ... {text[-24:]}")
 
 
 def show_json(value: Any) -> None:

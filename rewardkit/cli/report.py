@@ -125,7 +125,7 @@ def show(found: RolloutReport) -> None:
     """The report on the terminal; plain lines where there is none."""
     from rich.text import Text
 
-    from rewardkit.cli._console import console
+    from rewardkit.cli._console import console, one_line
 
     out = console()
     steps = [step for step, _ in found.steps.items()]
@@ -150,7 +150,9 @@ def show(found: RolloutReport) -> None:
     for title, texts in (("best paid", found.best[:3]), ("worst paid", found.worst[:3])):
         for paid in texts:
             at = f"  {paid.where}{f', gold {paid.gold}' if paid.gold is not None else ''}"
-            out.print(Text.assemble((f"{title:<11}", "bold"), f"{paid.total:>8.4g}  ", (_line(paid.text), "cyan"), at))
+            out.print(
+                Text.assemble((f"{title:<11}", "bold"), f"{paid.total:>8.4g}  ", (one_line(paid.text), "cyan"), at)
+            )
 
 
 def _table(found: RolloutReport, *, timed: bool) -> Any:
@@ -171,8 +173,3 @@ def _table(found: RolloutReport, *, timed: bool) -> Any:
         other = ", ".join(f"{status} {share:.1%}" for status, share in shares if status != "scored")
         table.add_row(Text(name), *("-" if math.isnan(x) else f"{x:.4g}" for x in cells), other)
     return table
-
-
-def _line(text: str, most: int = 90) -> str:
-    line = text if len(text) <= most else f"{text[: most - 30]} ... {text[-24:]}"
-    return repr(line)

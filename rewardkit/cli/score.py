@@ -113,6 +113,7 @@ def score(
 
     Exit codes: 0 scored, with rows skipped on demand too; 2 a bad row, or wrong use; nothing is written then.
     """
+    from rewardkit.cli._console import progress_bar
     from rewardkit.program import compile as compile_reward
     from rewardkit.scoring import Profile
     from rewardkit.scoring.files import data_files, gather, local_parts
@@ -129,7 +130,7 @@ def score(
         parts = _ray().ray_parts(source, files, render, step=step, limit=limit, skip_bad=skips)
     else:
         parts = local_parts(program, files, render, step=step, limit=limit, skip_bad=skips)
-    bar = _progress_bar(shown=out is not None or not sys.stdout.isatty())
+    bar = progress_bar("score", shown=out is not None or not sys.stdout.isatty())
     times = Profile(program)
     with _sigterm_unwinds(), bar as progress, target as write:
         tally = gather(parts, files, data, write, progress=progress, profile=times)
@@ -229,19 +230,3 @@ def _sigterm_unwinds() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-@contextlib.contextmanager
-def _progress_bar(*, shown: bool) -> Iterator[Callable[[float, int], object] | None]:
-    """The share that is done, rows and time left, on a terminal; nothing elsewhere, or where rows would run into it."""
-    if not shown or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    from rewardkit.cli._console import console
-
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[rows]:,} rows"), TimeRemainingColumn())
-    with Progress(*columns, console=console(err=True)) as bar:
-        task = bar.add_task("score", total=1.0, rows=0)
-        yield lambda done, rows: bar.update(task, completed=done, rows=rows)

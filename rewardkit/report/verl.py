@@ -8,7 +8,7 @@ manager's extra info stands beside them: a term's value, `TERM/status`, `TERM/ms
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from rewardkit.batch import Floats, Status, Statuses
 from rewardkit.errors import DataError
 from rewardkit.report.chunk import Rollouts, presumed
 from rewardkit.report.fields import Row, Where, numbers, numeric_names, optional_texts, steps, texts
+from rewardkit.scoring.fields import group_of
 
 NAME: Final = "verl dump"
 _OWN: Final = frozenset({"input", "output", "gts", "score", "step", "uid", "request_id", "unscored"})
@@ -77,10 +78,5 @@ _CODES: Final = frozenset(float(status) for status in Status)
 def groups(rows: Sequence[Row], prompts: Sequence[str | None]) -> list[Hashable] | None:
     """By the prompt's part of the uid, else by the prompt itself."""
     if all(isinstance(row.get("uid"), str) for row in rows):
-        return [_prompt_of(row["uid"]) for row in rows]
+        return [group_of(row) for row in rows]
     return None if any(prompt is None for prompt in prompts) else list(prompts)
-
-
-def _prompt_of(uid: Any) -> str:
-    prompt, *rest = str(uid).rsplit("_", 2)
-    return prompt if len(rest) == 2 and all(part.isdecimal() for part in rest) else str(uid)

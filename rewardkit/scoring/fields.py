@@ -10,12 +10,13 @@ group           `group`                `uid`
 ==============  =====================  =================================================
 
 `data_source`, `extra_info`, `truncated` and `tokens` have one name. A row's own name wins; two of the others that
-disagree are an error, never a guess.
+disagree are an error, never a guess. Of the `uid` in a dump of verl's, `{prompt}_{rollout}_{output}`, the prompt's part
+is the group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from rewardkit.data.rows import BadRow
@@ -58,6 +59,21 @@ def column(rows: Sequence[RawRow], field: str) -> list[Any]:
     except BadRow as why:
         raise BadRowAt(i, why) from None
     return values
+
+
+def group_of(row: RawRow) -> Any:
+    """A row's group as the file has it; None where it has none."""
+    own, uid = row.get("group"), row.get("uid")
+    if own is not None or "output" not in row or not isinstance(uid, str):
+        return uid if own is None else own
+    prompt, *rest = uid.rsplit("_", 2)
+    return prompt if len(rest) == 2 and all(part.isdecimal() for part in rest) else uid
+
+
+def groups_of(rows: Sequence[RawRow], prompts: Sequence[Any]) -> list[Hashable]:
+    """For each row its group, or else its prompt; None where it has neither."""
+    groups = [group_of(row) for row in rows]
+    return [p if g is None else g for g, p in zip(groups, prompts, strict=True)]
 
 
 class BadRowAt(BadRow):
@@ -145,6 +161,7 @@ def _tokens(value: Any, row: RawRow) -> list[int]:
 
 
 def _group(value: Any, row: RawRow) -> str | int:
+    value = group_of(row)
     if isinstance(value, str) or type(value) is int:
         return value
     if value is None:

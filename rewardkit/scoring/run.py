@@ -17,7 +17,7 @@ from rewardkit.declared import COLUMN_OF
 from rewardkit.errors import DataError
 from rewardkit.program import Program
 from rewardkit.scores import Scores, headline
-from rewardkit.scoring.fields import OPTIONAL, SPELLINGS, BadRowAt, RawRow, column
+from rewardkit.scoring.fields import OPTIONAL, SPELLINGS, BadRowAt, RawRow, column, group_of
 from rewardkit.scoring.groups import first_rows, whole_groups
 from rewardkit.scoring.profile import Profile
 from rewardkit.scoring.reading import Chunk, Rows, Skipped
@@ -92,7 +92,7 @@ def read(source: Rows, wanted: Wanted, limit: int | None = None) -> Iterator[Chu
     given = 0
     for chunk in parts:
         if not given:
-            _check_present(source, _columns(source, chunk, wanted.fields), wanted.needed, chunk)
+            _check_present(source, columns(source, chunk, wanted.fields), wanted.needed, chunk)
         given += len(chunk.rows)
         yield replace(chunk, skipped=_taken(source, chunk.numbers[-1]))
     if (limit is None or given < limit) and source.skipped:
@@ -102,7 +102,7 @@ def read(source: Rows, wanted: Wanted, limit: int | None = None) -> Iterator[Chu
 def _usable(source: Rows, chunk: Chunk, wanted: Wanted) -> Chunk | None:
     """The rows that can be scored; None where there is none."""
     try:
-        _columns(source, chunk, wanted.fields)
+        columns(source, chunk, wanted.fields)
         return chunk
     except DataError:  # at least one can't be
         good = []
@@ -149,20 +149,19 @@ class Scorer(Generic[T]):
         if not chunk.rows:
             return Part(source.path, None, tally, times, (), chunk.done)
         with times.stage("reading"):
-            columns = _columns(source, chunk, self._fields)
-        scores = times.score(self._program, Batch(**columns, step=self._step))
+            given = columns(source, chunk, self._fields)
+        scores = times.score(self._program, Batch(**given, step=self._step))
         tally.add(scores)
         tally.first_reason = _first_reason(scores, source, chunk)
         with times.stage("writing"):
             content = self._render(scores, _groups(chunk))
-        groups = tuple(dict.fromkeys(columns["groups"])) if "group" in self._fields else ()
+        groups = tuple(dict.fromkeys(given["groups"])) if "group" in self._fields else ()
         return Part(source.path, content, tally, times, groups, chunk.done)
 
 
 def _groups(chunk: Chunk) -> list[Any] | None:
     """The rows' groups as they stand in the file, to be written beside the scores; None where no row has one."""
-    (own,), (other,) = SPELLINGS["group"]
-    groups = [row.get(own, row.get(other)) for row in chunk.rows]
+    groups = [group_of(row) for row in chunk.rows]
     return groups if any(group is not None for group in groups) else None
 
 
@@ -185,23 +184,28 @@ def batch_of(row: RawRow, program: Program, *, step: int | None = None) -> Batch
         BadRow: it lacks what the formula needs, or a field is of the wrong type.
     """
     fields = [f for f in read_fields(program) if f != "group"]
-    columns = {COLUMN_OF[f]: column([row], f) for f in fields}
+    given = {COLUMN_OF[f]: column([row], f) for f in fields}
     if "tokens" not in fields and row.get("tokens") is not None:
-        columns["tokens"] = column([row], "tokens")
-    return Batch(**columns, groups=[0], step=step)
+        given["tokens"] = column([row], "tokens")
+    return Batch(**given, groups=[0], step=step)
 
 
-def _columns(source: Rows, chunk: Chunk, fields: Sequence[str]) -> dict[str, list[Any]]:
+def columns(source: Rows, chunk: Chunk, fields: Sequence[str]) -> dict[str, list[Any]]:
+    """Fields of a chunk's rows, checked, by the names that :class:`Batch` has for them.
+
+    Raises:
+        DataError: a field is missing or of the wrong type.
+    """
     try:
         return {COLUMN_OF[field]: column(chunk.rows, field) for field in fields}
     except BadRowAt as why:
         raise source.error(chunk.numbers[why.index], why) from None
 
 
-def _check_present(source: Rows, columns: dict[str, list[Any]], needed: frozenset[str], chunk: Chunk) -> None:
+def _check_present(source: Rows, given: dict[str, list[Any]], needed: frozenset[str], chunk: Chunk) -> None:
     """A field that the formula needs and no row has is a misnamed column, not a file of bad rows."""
     for field in sorted(needed):
-        if all(value is None or value == {} for value in columns[COLUMN_OF[field]]):
+        if all(value is None or value == {} for value in given[COLUMN_OF[field]]):
             names = [".".join(path) for path in SPELLINGS[field]]
             known = ", ".join(f"`{name}`" for name in chunk.rows[0])
             raise DataError(

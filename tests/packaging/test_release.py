@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import rewardkit
 
 ROOT = Path(__file__).resolve().parents[2]
 faults = runpy.run_path(str(Path(__file__).with_name("check_sbom.py")))["faults"]
@@ -21,6 +24,14 @@ def test_a_workflow_runs_targets_that_are_there(workflow: str) -> None:
     called = [command.removeprefix("make ") for command in commands if command.startswith("make ")]
     targets = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert {"check", "build", "sbom"} <= set(called) <= set(targets)
+
+
+def test_what_to_cite_is_what_is_released() -> None:
+    yaml = pytest.importorskip("yaml")
+    file = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert [a["name"] for a in file["authors"]] == [a["name"] for a in project["authors"]]
+    assert (file["version"], file["license"]) == (rewardkit.__version__, project["license"])
 
 
 def test_a_bill_is_held_against_the_pins(tmp_path: Path) -> None:

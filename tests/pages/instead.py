@@ -165,7 +165,7 @@ INSTEAD = [
         lambda words: [*words, "--budget", "0.5"],
     ),
     Instead(
-        "rewardkit validate llama3.yaml",
+        "rewardkit config validate llama3.yaml",
         "verl's own checks take ten seconds, and configuration.md runs them",
         lambda words: [*words, "--no-verl"],
     ),

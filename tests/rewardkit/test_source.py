@@ -127,7 +127,7 @@ def test_a_file_that_fails_names_its_line(tmp_path: Path) -> None:
     [
         ("@term()\ndef t(sample: Sample) -> float:\n    return 0.0\nreward = t\n", "call it: reward = t()"),
         ("@term\ndef t(sample: Sample) -> float:\n    return 0.0\nreward = t()\n", "or @term() for values"),
-        ("def compute_score(source, text, truth):\n    return 0.0\n", "`rewardkit from-python"),
+        ("def compute_score(source, text, truth):\n    return 0.0\n", "`rewardkit compare"),
     ],
 )
 def test_what_a_first_file_gets_wrong_is_said(body: str, says: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from rewardkit.cli import COMMANDS
+from rewardkit.cli.config import LINES as CONFIG
 from tests.rewardkit.cli.conftest import Done
 
 SHELLS = ("bash", "zsh", "fish")
@@ -39,12 +40,13 @@ def complete(rewardkit: Callable[..., Done]) -> Complete:
 @pytest.mark.parametrize("shell", ["bash", "fish"])
 def test_the_subcommands(complete: Complete, shell: str) -> None:
     assert complete("rewardkit ", shell) == list(COMMANDS)
-    assert complete("rewardkit re", shell) == ["rewards", "report", "recipes"]
+    assert complete("rewardkit re", shell) == ["rewards", "report"]
+    assert complete("rewardkit config ", shell) == list(CONFIG)
 
 
 def test_zsh_gets_their_lines_of_the_help_too(complete: Complete) -> None:
-    (only,) = complete("rewardkit verl", "zsh")
-    assert "verl-args" in only and COMMANDS["verl-args"].split()[0] in only
+    (only,) = complete("rewardkit sco", "zsh")
+    assert "score" in only and COMMANDS["score"].split()[0] in only
 
 
 def test_options_and_their_values(complete: Complete) -> None:
@@ -56,7 +58,7 @@ def test_options_and_their_values(complete: Complete) -> None:
 
 def test_recipes_and_terms(complete: Complete) -> None:
     pytest.importorskip("omegaconf")
-    for command in ("train", "doctor", "validate", "recipes copy"):
+    for command in ("train", "doctor", "config validate", "config recipes copy"):
         assert complete(f"rewardkit {command} ll") == [
             "llama3-8b-gsm8k",
             "llama3-8b-gsm8k-2nodes",
@@ -70,13 +72,14 @@ PROGRAM = "from rewardkit.cli import main; main()"
 
 def test_the_names_of_subcommands_are_completed_without_importing_one() -> None:
     show = (
-        "import sys, atexit; atexit.register(lambda: print([m for m in sys.modules if m.startswith('rewardkit.cli.')]))"
+        "import sys, atexit; atexit.register(lambda: print("
+        "[m for m in sys.modules if m.startswith('rewardkit.cli.') and '._' not in m]))"
     )
     environment = {"_REWARDKIT_COMPLETE": "complete_bash", "COMP_WORDS": "rewardkit s", "COMP_CWORD": "1"}
     done = subprocess.run(
         [sys.executable, "-c", f"{show}\n{PROGRAM}"], env={**os.environ, **environment}, capture_output=True, text=True
     )
-    assert done.stdout.splitlines() == ["score", "serve", "schema", "[]"]
+    assert done.stdout.splitlines() == ["score", "serve", "[]"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

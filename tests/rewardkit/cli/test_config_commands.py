@@ -1,4 +1,4 @@
-"""`schema`, `validate`, `migrate`, `recipes`, `verl-args`, and what `train` says of a config for an older verl."""
+"""`rewardkit config` and its subcommands, and what `train` says of a config for an older verl."""
 
 from __future__ import annotations
 
@@ -47,41 +47,41 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_schema_lists_settings_by_section(run: Any) -> None:
-    code, out, _ = run("schema")
+    code, out, _ = run("config", "schema")
     assert code == 0
     assert "\nactor_rollout_ref.rollout\n" in out
     assert "  n: Responses to each prompt" in out and "default 1" in out
-    everything = json.loads(run("schema", "--json")[1])
+    everything = json.loads(run("config", "schema", "--json")[1])
     assert {"key", "types", "default", "about", "expected", "verl"} <= set(everything[0])
     assert len(everything) > 80
 
 
 def test_schema_shows_any_key_of_verls(run: Any) -> None:
-    code, out, _ = run("schema", "--field", "rollout.n")
+    code, out, _ = run("config", "schema", "--field", "rollout.n")
     assert (code, out.splitlines()[0]) == (0, "actor_rollout_ref.rollout.n")
     assert "a whole number" in out and "at least 1" in out and "verl says" in out
-    code, out, _ = run("schema", "--field", "global_profiler.save_path", "--json")
+    code, out, _ = run("config", "schema", "--field", "global_profiler.save_path", "--json")
     assert (code, json.loads(out)["default"]) == (0, "outputs/profile")
 
 
 def test_schema_of_no_key(run: Any) -> None:
-    code, out, err = run("schema", "--field", "trainer.save_frequency")
+    code, out, err = run("config", "schema", "--field", "trainer.save_frequency")
     assert (code, out) == (2, "")
     assert "did you mean trainer.save_freq?" in err
 
 
 def test_validate_says_everything_at_once_and_names_migrate(run: Any) -> None:
     Path("c.yaml").write_text(f"{DEAD}data2: 1\n")
-    code, out, err = run("validate", "c.yaml", "trainer.total_epochs=x", "--no-verl")
+    code, out, err = run("config", "validate", "c.yaml", "trainer.total_epochs=x", "--no-verl")
     assert code == 2
     for part in ("c.yaml:2: ray_init: moved", "c.yaml:4: data2", "command line: trainer.total_epochs=x"):
         assert part in out
-    assert "rewardkit migrate c.yaml --out NEW.yaml" in err
+    assert "rewardkit config migrate c.yaml --out NEW.yaml" in err
 
 
 def test_validate_as_json(run: Any) -> None:
     Path("c.yaml").write_text("actor_rollout_ref: {rollout: {name: vllm, top_p: 2, n: 1.5}}\n")
-    code, out, _ = run("validate", "c.yaml", "--no-verl", "--json")
+    code, out, _ = run("config", "validate", "c.yaml", "--no-verl", "--json")
     found = json.loads(out)
     assert (code, found["valid"], found["asked_verl"]) == (2, False, False)
     (n,) = [f for f in found["findings"] if f["key"] == "actor_rollout_ref.rollout.n"]
@@ -91,16 +91,16 @@ def test_validate_as_json(run: Any) -> None:
 
 
 def test_validate_of_a_good_one(run: Any) -> None:
-    code, out, _ = run("validate", "llama3-8b-gsm8k", "--no-verl")
+    code, out, _ = run("config", "validate", "llama3-8b-gsm8k", "--no-verl")
     assert code == 0
     assert out.splitlines()[-1].startswith("llama3-8b-gsm8k: 0 errors")
 
 
 def test_validate_of_a_block_that_is_no_yaml_names_migrate(run: Any) -> None:
     Path("old.yaml").write_text(OLD)
-    code, out, _ = run("validate", "old.yaml", "--no-verl")
+    code, out, _ = run("config", "validate", "old.yaml", "--no-verl")
     assert code == 2
-    assert "old.yaml:10: not valid YAML" in out and "rewardkit migrate old.yaml" in out
+    assert "old.yaml:10: not valid YAML" in out and "rewardkit config migrate old.yaml" in out
 
 
 def test_train_refuses_dead_keys_and_names_migrate(run: Any) -> None:
@@ -108,12 +108,12 @@ def test_train_refuses_dead_keys_and_names_migrate(run: Any) -> None:
     code, out, err = run("train", "c.yaml", "--reward", "length(0.1)", "--dry-run")
     assert (code, out) == (2, "")
     assert "c.yaml:2: ray_init" in err
-    assert "hint: rewardkit migrate c.yaml --out NEW.yaml" in err
+    assert "hint: rewardkit config migrate c.yaml --out NEW.yaml" in err
 
 
 def test_migrate_writes_a_valid_file_and_a_report(run: Any) -> None:
     Path("old.yaml").write_text(OLD)
-    code, out, _ = run("migrate", "old.yaml", "--out", "new.yaml")
+    code, out, _ = run("config", "migrate", "old.yaml", "--out", "new.yaml")
     assert code == 0
     for line in (
         "mended   reward_manager (line 9)",
@@ -125,24 +125,24 @@ def test_migrate_writes_a_valid_file_and_a_report(run: Any) -> None:
         assert line in out
     text = Path("new.yaml").read_text()
     assert text.startswith("# mine\ndata:\n  train_files: train.parquet  # here\nactor_rollout_ref:\n")
-    assert run("validate", "new.yaml", "--no-verl")[0] == 0
+    assert run("config", "validate", "new.yaml", "--no-verl")[0] == 0
     assert sorted(p.name for p in Path().iterdir()) == ["new.yaml", "old.yaml"]
 
 
 def test_migrate_never_overwrites_unless_told_to(run: Any) -> None:
     Path("old.yaml").write_text(OLD)
     Path("new.yaml").write_text("mine")
-    code, _, err = run("migrate", "old.yaml", "--out", "new.yaml")
+    code, _, err = run("config", "migrate", "old.yaml", "--out", "new.yaml")
     assert code == 2 and "--force" in err and Path("new.yaml").read_text() == "mine"
-    assert run("migrate", "old.yaml", "--out", "new.yaml", "--force")[0] == 0
+    assert run("config", "migrate", "old.yaml", "--out", "new.yaml", "--force")[0] == 0
     assert Path("new.yaml").read_text().startswith("# mine\n")
-    code, _, err = run("migrate", "old.yaml", "--out", "nowhere/new.yaml")
+    code, _, err = run("config", "migrate", "old.yaml", "--out", "nowhere/new.yaml")
     assert code == 2 and "can't be written" in err
 
 
 def test_migrate_as_json_and_with_faults_left(run: Any) -> None:
     Path("old.yaml").write_text("trainer: {n_gpus: 8}\ndata: {val_batch_size: 3}\n")
-    code, out, _ = run("migrate", "old.yaml", "--out", "new.yaml", "--json")
+    code, out, _ = run("config", "migrate", "old.yaml", "--out", "new.yaml", "--json")
     found = json.loads(out)
     assert code == 2
     assert {"kind": "dropped", "key": "data.val_batch_size", "line": 2} in [
@@ -153,29 +153,29 @@ def test_migrate_as_json_and_with_faults_left(run: Any) -> None:
 
 
 def test_recipes_are_listed_and_copied(run: Any) -> None:
-    code, out, _ = run("recipes")
+    code, out, _ = run("config", "recipes")
     assert code == 0 and "llama3-8b-gsm8k-2nodes" in out and "two nodes" in out
-    names = [r["name"] for r in json.loads(run("recipes", "--json")[1])]
+    names = [r["name"] for r in json.loads(run("config", "recipes", "--json")[1])]
     assert "tiny" in names
-    assert run("recipes", "copy", "tiny")[0] == 0
+    assert run("config", "recipes", "copy", "tiny")[0] == 0
     assert "assets: tiny" in Path("tiny.yaml").read_text()
-    assert run("recipes", "copy", "tiny")[0] == 2
-    assert run("recipes", "copy", "tiny", "--to", "mine.yaml")[0] == 0
-    code, _, err = run("recipes", "copy", "llama")
+    assert run("config", "recipes", "copy", "tiny")[0] == 2
+    assert run("config", "recipes", "copy", "tiny", "--to", "mine.yaml")[0] == 0
+    code, _, err = run("config", "recipes", "copy", "llama")
     assert code == 2 and "llama3-8b-gsm8k" in err
 
 
 def test_verl_args_are_quoted_one_a_line(run: Any) -> None:
     formula = "length(0.1) + ends_with('.?!')"
-    code, out, _ = run("verl-args", formula)
+    code, out, _ = run("config", "verl-args", formula)
     assert code == 0
     lines = out.splitlines()
     assert all(line.endswith(" \\") for line in lines[:-1]) and not lines[-1].endswith("\\")
     arguments = shlex.split(out.replace(" \\\n", " "))
-    found = json.loads(run("verl-args", formula, "--json")[1])
+    found = json.loads(run("config", "verl-args", formula, "--json")[1])
     assert [a["override"] for a in found] == arguments
     assert {a["value"] for a in found if a["key"].endswith(".formula")} == {"length(0.1) + ends_with('.?!')"}
-    assert run("verl-args", "lenght(0.1)")[0] == 2
+    assert run("config", "verl-args", "lenght(0.1)")[0] == 2
 
 
 def test_a_dry_run_shows_the_command_without_a_file_too(run: Any) -> None:
@@ -195,7 +195,7 @@ def test_the_commands_of_the_page_run(run: Any) -> None:
     assert len(commands) >= 9
     for command in commands:
         arguments = shlex.split(command)[1:]
-        if arguments[0] == "validate":
+        if arguments[:2] == ["config", "validate"]:
             arguments += [] if "--no-verl" in arguments else ["--no-verl"]
         code, _, err = run(*arguments)
         assert code == 0, f"{command}: {err}"
@@ -206,10 +206,10 @@ def test_the_config_of_the_page_is_valid(run: Any) -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)
     Path("page.yaml").write_text(block)
     overrides = ["actor.ppo_mini_batch_size=64", "actor.use_dynamic_bsz=true"]
-    assert run("validate", "page.yaml", *overrides, "--no-verl")[0] == 0
+    assert run("config", "validate", "page.yaml", *overrides, "--no-verl")[0] == 0
 
 
 def test_the_recipes_of_the_page_are_those_that_there_are(run: Any) -> None:
     page = Path(__file__).parents[3] / "docs" / "configuration.md"
     named = re.findall(r"^\| `([\w-]+)` \|", page.read_text(), re.MULTILINE)
-    assert sorted(named) == [r["name"] for r in json.loads(run("recipes", "--json")[1])]
+    assert sorted(named) == [r["name"] for r in json.loads(run("config", "recipes", "--json")[1])]

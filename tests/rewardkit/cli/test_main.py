@@ -9,10 +9,13 @@ import pytest
 
 import rewardkit
 from rewardkit import cli
+from rewardkit.cli import config
 from rewardkit.errors import ConfigError, RunError
 
 HEAVY = ("numpy", "rich", "sympy", "regex", "torch", "ray", "verl", "omegaconf")
 """typer itself may import pydantic to read a subcommand's arguments."""
+
+EVERY = (*cli.COMMANDS, *(f"config {name}" for name in config.LINES))
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -28,7 +31,7 @@ def command(monkeypatch):
         module.app = cli.typer.Typer(**cli.PLAIN)
         module.app.command()(action)
         monkeypatch.setitem(sys.modules, "rewardkit.cli.planted", module)
-        monkeypatch.setitem(cli.COMMANDS, "planted", "Planted by a test.")
+        monkeypatch.setitem(cli.SECTIONS, "Planted", {"planted": "Planted by a test."})
 
     return install
 
@@ -36,16 +39,27 @@ def command(monkeypatch):
 def test_help_names_every_subcommand(capsys):
     assert cli.run(["--help"]) == 0
     text = capsys.readouterr().out
-    for name, line in cli.COMMANDS.items():
-        assert name in text and line.split()[0] in text
+    for heading, lines in cli.SECTIONS.items():
+        section = text.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in section.splitlines() if line[2] != " "] == list(lines)
 
 
 def test_there_is_a_line_for_every_module_and_a_module_for_every_line(capsys):
-    modules = {m.name.replace("_", "-") for m in pkgutil.iter_modules(cli.__path__) if not m.name.startswith("_")}
-    assert modules == set(cli.COMMANDS)
-    for name in cli.COMMANDS:
-        assert cli.run([name, "--help"]) == 0
+    for package, lines in ((cli, cli.COMMANDS), (config, config.LINES)):
+        modules = {m.name.replace("_", "-") for m in pkgutil.iter_modules(package.__path__) if m.name[0] != "_"}
+        assert modules == set(lines)
+    for name in EVERY:
+        assert cli.run([*name.split(), "--help"]) == 0
         assert f"rewardkit {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", (*cli.MOVED, *cli.GONE))
+def test_an_old_spelling_says_where_it_went_in_one_line(name, capsys):
+    assert cli.run([name, "--option", "a file"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1 and not captured.out
+    if name in cli.MOVED:
+        assert captured.err == f"rewardkit: `{name}` is now: rewardkit config {name} --option 'a file'\n"
 
 
 def imported(*calls: list[str], watched: tuple[str, ...]) -> list[str]:
@@ -62,7 +76,7 @@ def test_help_and_version_import_nothing_heavy():
 
 
 def test_the_help_of_a_subcommand_imports_nothing_heavy():
-    assert not imported(*([name, "--help"] for name in cli.COMMANDS), watched=HEAVY)
+    assert not imported(*([*name.split(), "--help"] for name in EVERY), watched=HEAVY)
     assert imported(["explain", "length()"], watched=HEAVY), "the reading of sys.modules finds nothing"
 
 

@@ -58,26 +58,28 @@ CODES: list[tuple[str, int]] = [
     ("data gsm8k --from responses.jsonl --out other --split train", 2),
     ("data check responses.jsonl --reward gsm8k()", 0),
     ("data check no_gold.jsonl --reward gsm8k()", 1),
-    ("recipes", 0),
-    ("recipes copy tiny --to copied.yaml", 0),
-    ("recipes copy tinny", 2),
-    ("validate tiny --no-verl", 0),
-    ("validate tiny --no-verl rollout.m=3", 2),
-    ("schema --field rollout.n", 0),
-    ("schema --field rollout.no_such", 2),
-    ("migrate no_such.yaml --out new.yaml", 2),
+    ("config recipes", 0),
+    ("config recipes copy tiny --to copied.yaml", 0),
+    ("config recipes copy tinny", 2),
+    ("config validate tiny --no-verl", 0),
+    ("config validate tiny --no-verl rollout.m=3", 2),
+    ("config schema --field rollout.n", 0),
+    ("config schema --field rollout.no_such", 2),
+    ("config migrate no_such.yaml --out new.yaml", 2),
     ("doctor tiny", 0),
     ("doctor tinny", 2),
     ("train tiny --dry-run", 0),
     ("train tiny --dry-run trainer.no_such=1", 2),
-    ("verl-args gsm8k()", 0),
-    ("verl-args gsm8k", 0),
-    ("verl-args no_such", 2),
+    ("config verl-args gsm8k()", 0),
+    ("config verl-args gsm8k", 0),
+    ("config verl-args no_such", 2),
     ("convert no_such out", 2),
     ("convert rollouts out", 2),
-    ("from-python existing.py", 0),
-    ("from-python no_such.py", 2),
-    ("cite", 0),
+    ("config", 2),
+    ("compare gsm8k() exact() responses.jsonl", 0),
+    ("compare existing.py gsm8k() responses.jsonl --fail-on-difference", 1),
+    ("compare existing.py gsm8k() no_such.jsonl", 2),
+    ("compare existing.py gsm8k(", 2),
 ]
 """Command lines, words parted by blanks, and how they end."""
 
@@ -138,7 +140,9 @@ def test_styles_on_a_terminal_only_without_no_color(
     assert ESC in rewardkit(*words, FORCE_COLOR="1", NO_COLOR="").stdout
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("scroe", "score"), ("recipe", "recipes"), ("verl_args", "verl-args")])
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("scroe", "score"), ("recipe", "config recipes"), ("verl_args", "config verl-args")]
+)
 def test_a_slip_in_a_subcommand_is_answered_by_the_nearest(
     typed: str, meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""`rewardkit schema`: everything that is known of a key before it is set."""
+"""`rewardkit config schema`: everything that is known of a key before it is set."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def describe(field: str) -> Description:
     if dead is not None and (found is None or dead.severity == "error"):
         raise ConfigError(f"{key} {dead.message}", hint=dead.hint)
     if found is None:
-        hint = suggest(key, schema) or "rewardkit schema lists what users set"
+        hint = suggest(key, schema) or "rewardkit config schema lists what users set"
         raise ConfigError(f"verl has no key {key}", hint=hint)
     return _description(key, found, defaults, comments)
 

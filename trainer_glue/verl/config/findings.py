@@ -76,7 +76,7 @@ class ConfigFindings(ConfigError):
 def _migrate(findings: Iterable[Finding]) -> str | None:
     """The command that rewrites a file with keys of an older verl."""
     files = [f.file for f in findings if f.code == "dead-key" and f.file]
-    return f"rewardkit migrate {files[0]} --out NEW.yaml writes the file anew for today's verl" if files else None
+    return f"rewardkit config migrate {files[0]} --out NEW.yaml writes it anew for today's verl" if files else None
 
 
 def raise_errors(findings: Iterable[Finding]) -> tuple[Finding, ...]:

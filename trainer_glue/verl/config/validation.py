@@ -1,4 +1,4 @@
-"""`rewardkit validate`: a config checked as a whole, first by what is known here, then by verl itself.
+"""`rewardkit config validate`: a config checked as a whole, first by what is known here, then by verl itself.
 
 Neither part needs a GPU, the model or the data; what this machine lacks is a warning. The first part composes verl's
 config without importing verl. The second is a process of its own: importing verl takes seconds, and what it prints and

@@ -76,7 +76,7 @@ def parse_yaml(text: str, path: Path) -> YamlFile:
         root = loader.get_single_node()
     except yaml.YAMLError as e:
         found = _syntax(path, e)
-        hint = f"rewardkit migrate {path} --out NEW.yaml mends the reward_manager block" if mend(text)[1] else None
+        hint = f"rewardkit config migrate {path} --out NEW.yaml mends its reward_manager" if mend(text)[1] else None
         return YamlFile(path, findings=(replace(found, hint=hint),))
     if root is None:
         return YamlFile(path)

@@ -1,4 +1,4 @@
-"""`rewardkit migrate`: a config file of verl 0.2 to 0.9.0, rewritten for 0.9.1, with a report key by key.
+"""`rewardkit config migrate`: a config file of verl 0.2 to 0.9.0, rewritten for 0.9.1, with a report key by key.
 
 `mend` makes YAML of what isn't, `edits` changes the text of a file key by key, `rules` say what becomes of each key (by
 the table of `generations`), `reward` looks for what paid the run. The user's comments, order and layout survive.

@@ -1,4 +1,4 @@
-"""`rewardkit migrate`: a config of an older verl, rewritten for today's."""
+"""`rewardkit config migrate`: a config of an older verl, rewritten for today's."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def migrate(
     from rewardkit.cli._glue import glue
     from rewardkit.cli._writing import write_new
 
-    report = glue("config.migration", "migrate").migrate(old)
+    report = glue("config.migration", "config migrate").migrate(old)
     write_new(out, report.text, force=force)
-    left = glue("config.validation", "migrate").validate(out, report.groups, ask_verl=False)
+    left = glue("config.validation", "config migrate").validate(out, report.groups, ask_verl=False)
     if as_json:
         show_json({"old": str(old), "new": str(out), **_as_dict(report), "findings": left.as_dicts()})
     else:

@@ -1,4 +1,4 @@
-"""`rewardkit schema`: the keys of a config, what may stand there, and what they mean."""
+"""`rewardkit config schema`: the keys of a config, what may stand there, and what they mean."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def schema(
     from rewardkit.cli._console import console, show_json
     from rewardkit.cli._glue import glue
 
-    module = glue("config.describe", "schema")
+    module = glue("config.describe", "config schema")
     found = module.describe_settings() if field is None else module.describe(field)
     if as_json:
         show_json([d.as_dict() for d in found] if field is None else found.as_dict())

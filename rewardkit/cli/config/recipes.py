@@ -1,4 +1,4 @@
-"""`rewardkit recipes`: complete configs to start from."""
+"""`rewardkit config recipes`: complete configs to start from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def recipes(
     from rewardkit.cli._console import console, show_json
     from rewardkit.cli._glue import glue
 
-    found = glue("config.recipes", "recipes").recipes()
+    found = glue("config.recipes", "config recipes").recipes()
     if as_json:
         show_json([{"name": r.name, "summary": r.summary, "file": str(r.path)} for r in found])
         return
@@ -34,7 +34,7 @@ def recipes(
     for recipe in found:
         out.print(Text(recipe.name, style="bold"))
         out.print(Padding(Text(recipe.summary), (0, 0, 0, 4), expand=False))
-    out.print(Text("\n`rewardkit recipes copy NAME` writes one to a file; `rewardkit train NAME` runs it."))
+    out.print(Text("\n`rewardkit config recipes copy NAME` writes one to a file; `rewardkit train NAME` runs it."))
 
 
 @app.command()
@@ -49,7 +49,7 @@ def copy(
     from rewardkit.cli._glue import glue
     from rewardkit.cli._writing import write_new
 
-    recipe = glue("config.recipes", "recipes").recipe(name)
+    recipe = glue("config.recipes", "config recipes").recipe(name)
     path = to if to is not None else Path(f"{recipe.name}.yaml")
     write_new(path, recipe.path.read_text(encoding="utf-8"), force=force)
-    typer.echo(f"{path}: rewardkit validate {path} checks it, rewardkit train {path} runs it")
+    typer.echo(f"{path}: rewardkit config validate {path} checks it, rewardkit train {path} runs it")

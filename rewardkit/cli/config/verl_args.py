@@ -1,4 +1,4 @@
-"""`rewardkit verl-args`: a reward for a verl launch script that is there already."""
+"""`rewardkit config verl-args`: a reward for a verl launch script that is there already."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def verl_args(
     from rewardkit.cli._glue import glue
     from rewardkit.source import load_reward
 
-    module = glue("config.arguments", "verl-args")
+    module = glue("config.arguments", "config verl-args")
     found = module.reward_arguments(load_reward(reward))
     if as_json:
         show_json([{"key": a.key, "value": a.value, "override": str(a)} for a in found])

@@ -1,4 +1,4 @@
-"""`rewardkit validate`: everything that is wrong with a config, at once."""
+"""`rewardkit config validate`: everything that is wrong with a config, at once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def validate(
     from rewardkit.cli._glue import glue
 
     source, overrides = split(arguments)
-    found = glue("config.validation", "validate").validate(source, overrides, reward=reward, ask_verl=not no_verl)
+    found = glue("config.validation", "config validate").validate(
+        source, overrides, reward=reward, ask_verl=not no_verl
+    )
     errors, warnings = len(found.errors), len(found.findings) - len(found.errors)
     if as_json:
         valid = {"config": source, "valid": not errors, "asked_verl": found.asked_verl}
@@ -57,5 +59,5 @@ def validate(
     if errors:
         dead = next((f.file for f in found.errors if f.code == "dead-key" and f.file), None)
         if dead is not None:
-            typer.echo(f"rewardkit migrate {dead} --out NEW.yaml writes the file anew for today's verl", err=True)
+            typer.echo(f"rewardkit config migrate {dead} --out NEW.yaml writes it anew for today's verl", err=True)
         raise typer.Exit(2)
