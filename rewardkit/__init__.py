@@ -15,184 +15,65 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.version import __version__
+from rewardkit.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from rewardkit.batch import Batch, Sample, Score, Status
-    from rewardkit.declaration import Term, term
-    from rewardkit.expression import Condition, Reward, TokenReward, Verdict
-    from rewardkit.functions import (
-        clip,
-        group_minmax,
-        group_rank,
-        group_share,
-        group_zscore,
-        linear,
-        maximum,
-        mean,
-        minimum,
-        observe,
-        route,
-        schedule,
-        when,
-    )
-    from rewardkit.intervals import Interval, bounds
-    from rewardkit.program import Program, compile
-    from rewardkit.scores import Scores
-    from rewardkit.terms import (
-        answer_key,
-        brevity,
-        choice,
-        contains,
-        copy_share,
-        cosine_length,
-        ends_with,
-        exact,
-        exactly_one_answer,
-        fuzzy_match,
-        gsm8k,
-        json_valid,
-        judge,
-        length,
-        match_count,
-        matches,
-        math_equal,
-        numeric,
-        overlong,
-        repetition,
-        script_share,
-        starts_with,
-        tag_count,
-        think_answer,
-        token_f1,
-        tool_call,
-    )
-    from rewardkit.text import fingerprint, from_json, parse, to_json
+    from rewardkit.algebra.define import term as term
+    from rewardkit.algebra.interval import Interval as Interval
+    from rewardkit.algebra.operations import *  # noqa: F403  # the functions of the algebra
+    from rewardkit.batch import Batch as Batch
+    from rewardkit.batch import Sample as Sample
+    from rewardkit.batch import Score as Score
+    from rewardkit.batch import Status as Status
+    from rewardkit.declaration import Term as Term
+    from rewardkit.expression import Condition as Condition
+    from rewardkit.expression import Reward as Reward
+    from rewardkit.expression import TokenReward as TokenReward
+    from rewardkit.expression import Verdict as Verdict
+    from rewardkit.intervals import bounds as bounds
+    from rewardkit.program import Program as Program
+    from rewardkit.program import compile as compile
+    from rewardkit.scores import Scores as Scores
+    from rewardkit.terms import *  # noqa: F403  # the terms
+    from rewardkit.text import fingerprint as fingerprint
+    from rewardkit.text import from_json as from_json
+    from rewardkit.text import parse as parse
+    from rewardkit.text import to_json as to_json
 
 _HOME = {
+    "rewardkit.algebra.define": ("term",),
+    "rewardkit.algebra.interval": ("Interval",),
     "rewardkit.batch": ("Batch", "Sample", "Score", "Status"),
-    "rewardkit.intervals": ("Interval", "bounds"),
+    "rewardkit.declaration": ("Term",),
     "rewardkit.expression": ("Condition", "Reward", "TokenReward", "Verdict"),
-    "rewardkit.functions": (
-        "clip",
-        "group_minmax",
-        "group_rank",
-        "group_share",
-        "group_zscore",
-        "linear",
-        "maximum",
-        "mean",
-        "minimum",
-        "observe",
-        "route",
-        "schedule",
-        "when",
-    ),
+    "rewardkit.intervals": ("bounds",),
     "rewardkit.program": ("Program", "compile"),
     "rewardkit.scores": ("Scores",),
-    "rewardkit.declaration": ("Term", "term"),
-    "rewardkit.terms": (
-        "answer_key",
-        "brevity",
-        "choice",
-        "contains",
-        "copy_share",
-        "cosine_length",
-        "ends_with",
-        "exact",
-        "exactly_one_answer",
-        "fuzzy_match",
-        "gsm8k",
-        "json_valid",
-        "judge",
-        "length",
-        "match_count",
-        "matches",
-        "math_equal",
-        "numeric",
-        "overlong",
-        "repetition",
-        "script_share",
-        "starts_with",
-        "tag_count",
-        "think_answer",
-        "token_f1",
-        "tool_call",
-    ),
     "rewardkit.text": ("fingerprint", "from_json", "parse", "to_json"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = [
-    "Batch",
-    "Condition",
-    "Interval",
-    "Program",
-    "Reward",
-    "Sample",
-    "Score",
-    "Scores",
-    "Status",
-    "Term",
-    "TokenReward",
-    "Verdict",
-    "__version__",
-    "answer_key",
-    "bounds",
-    "brevity",
-    "choice",
-    "clip",
-    "compile",
-    "contains",
-    "copy_share",
-    "cosine_length",
-    "ends_with",
-    "exact",
-    "exactly_one_answer",
-    "fingerprint",
-    "from_json",
-    "fuzzy_match",
-    "group_minmax",
-    "group_rank",
-    "group_share",
-    "group_zscore",
-    "gsm8k",
-    "json_valid",
-    "judge",
-    "length",
-    "linear",
-    "match_count",
-    "matches",
-    "math_equal",
-    "maximum",
-    "mean",
-    "minimum",
-    "numeric",
-    "observe",
-    "overlong",
-    "parse",
-    "repetition",
-    "route",
-    "schedule",
-    "script_share",
-    "starts_with",
-    "tag_count",
-    "term",
-    "think_answer",
-    "to_json",
-    "token_f1",
-    "tool_call",
-    "when",
-]
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
+    if name in _MODULE_OF:
+        value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    elif name == "__all__":
+        value = sorted([*_MODULE_OF, "__version__", *_vocabulary()])
+    elif not name.startswith("_") and name in _vocabulary():
+        value = _vocabulary()[name]
+    else:
         raise AttributeError(f"module 'rewardkit' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_MODULE_OF[name]), name)
     globals()[name] = value
     return value
 
 
+def _vocabulary() -> dict[str, Any]:
+    """The terms, and the functions of the algebra: all that a formula's text may call."""
+    from rewardkit.algebra import registry
+
+    return {**registry.terms(), **{name: function.build for name, function in registry.functions().items()}}
+
+
 def __dir__() -> list[str]:
-    return __all__
+    names: list[str] = __getattr__("__all__")
+    return names

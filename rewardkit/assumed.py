@@ -8,19 +8,15 @@ wrong answer earn?" get an answer. The results are sound and, as all bounds, not
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from rewardkit.expression import Expression
-from rewardkit.intervals import UNIT, ZERO, Interval, own_bounds
+from rewardkit.algebra.interval import Interval
+from rewardkit.algebra.operation import Case, Expression
+from rewardkit.algebra.operations.choice import Route
 
-FALSE: Final = ZERO
-TRUE: Final = Interval(1.0, 1.0)
 MAX_CASES: Final = 64
 """Combinations of route keys that are told apart; of formulas with more, all routes are taken together."""
-
-Case = Mapping[str, str | None]
-"""For what each route looks at, the value it sees; None is a value that no route names."""
 
 
 def bounds_given(root: Expression, known: Mapping[Expression, Interval], case: Case) -> dict[Expression, Interval]:
@@ -35,15 +31,8 @@ def bounds_given(root: Expression, known: Mapping[Expression, Interval], case: C
     for node in root.walk():
         if node in known:
             found[node] = known[node]
-        elif node.op in _DECIDE:
-            found[node] = _DECIDE[node.op]([found[a] for a in node.args])
-        elif node.op == "when" and (taken := _branch(found[node.args[0]])) is not None:
-            found[node] = found[node.args[taken]]
-        elif node.op == "route" and node.param("by") in case:
-            choice = routed(node, case[node.param("by")])
-            found[node] = ZERO if choice is None else found[choice]
         else:
-            found[node] = own_bounds(node, found.__getitem__)
+            found[node] = node.operation.bounds(node, [found[a] for a in node.args], case)
     return found
 
 
@@ -51,8 +40,8 @@ def cases(root: Expression) -> list[Case]:
     """Every way that the formula's routes can go, each once."""
     keys: dict[str, dict[str | None, None]] = {}
     for node in root.walk():
-        if node.op == "route":
-            keys.setdefault(node.param("by"), {}).update(dict.fromkeys((*node.param("keys"), None)))
+        if isinstance(node.operation, Route):
+            keys.setdefault(node.operation.by, {}).update(dict.fromkeys((*node.operation.keys, None)))
     count = 1
     for values in keys.values():
         count *= len(values)
@@ -61,55 +50,13 @@ def cases(root: Expression) -> list[Case]:
     return [dict(zip(keys, values, strict=True)) for values in itertools.product(*keys.values())]
 
 
-def routed(node: Expression, value: str | None) -> Expression | None:
-    """The branch that a route takes on a value; None where it has none."""
-    keys: tuple[str, ...] = node.param("keys")
-    if value in keys:
-        return node.args[keys.index(value)]
-    return node.args[-1] if len(node.args) > len(keys) else None
-
-
-def live(root: Expression, case: Case) -> set[Expression]:
-    """The nodes that can be paid in a case: not observed, not in a route that the row doesn't take."""
-    found: set[Expression] = set()
+def live(root: Expression, case: Case) -> list[Expression]:
+    """The nodes that can be paid in a case, parents first: none that is observed, or in a route that isn't taken."""
+    found: dict[Expression, None] = {}
     stack: list[Expression] = [root]
     while stack:
         node = stack.pop()
-        if node in found or node.op == "observe":
-            continue
-        found.add(node)
-        if node.op == "route" and node.param("by") in case:
-            choice = routed(node, case[node.param("by")])
-            stack.extend([] if choice is None else [choice])
-        else:
-            stack.extend(node.args)
-    return found
-
-
-def _branch(condition: Interval) -> int | None:
-    if condition.low > 0:
-        return 1
-    return 2 if condition.high < 1 else None
-
-
-def _less(a: Interval, b: Interval) -> Interval:
-    if a.high < b.low:
-        return TRUE
-    return FALSE if a.low >= b.high else UNIT
-
-
-def _at_most(a: Interval, b: Interval) -> Interval:
-    if a.high <= b.low:
-        return TRUE
-    return FALSE if a.low > b.high else UNIT
-
-
-_DECIDE: Final[Mapping[str, Callable[[list[Interval]], Interval]]] = {
-    "and": lambda of: Interval(min(a.low for a in of), min(a.high for a in of)),
-    "ge": lambda of: _at_most(of[1], of[0]),
-    "gt": lambda of: _less(of[1], of[0]),
-    "le": lambda of: _at_most(of[0], of[1]),
-    "lt": lambda of: _less(of[0], of[1]),
-    "not": lambda of: Interval(1.0 - of[0].high, 1.0 - of[0].low),
-    "or": lambda of: Interval(max(a.low for a in of), max(a.high for a in of)),
-}
+        if node not in found:
+            found[node] = None
+            stack.extend(reversed(node.operation.paid(node, case)))
+    return list(found)

@@ -11,12 +11,12 @@ import inspect
 import threading
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rewardkit.batch import Batch, Floats, Score, Status, Statuses
+from rewardkit.algebra.values import Column
+from rewardkit.batch import Batch, Score, Status
 from rewardkit.declared import COLUMN_OF, DeclaredBatch
 from rewardkit.expression import Expression, TokenReward
 from rewardkit.watching import OVERDUE, watched
@@ -24,44 +24,12 @@ from rewardkit.watching import OVERDUE, watched
 if TYPE_CHECKING:
     from rewardkit.declaration import Term
 
-NOT_RUN: Final = -1
-"""The status of rows that the plan left out; outside the engine they are NOT_APPLICABLE."""
 _SLACK: Final = 1e-9
 """Relative slack on declared bounds, for the rounding of a term's own arithmetic."""
 _ASYNC_LIMIT: Final = 32
 """Calls of one async term under way at once."""
 _FAILURES: Final = (Exception, SystemExit, asyncio.CancelledError)
 """What a term's function may raise and cost its rows alone: ``exit()`` in a grader ends no run."""
-
-
-@dataclass(slots=True)
-class Column:
-    """Values and statuses of one term, and why rows have no value."""
-
-    values: Floats
-    statuses: Statuses
-    reasons: dict[int, str] = field(default_factory=dict)
-    """By row: why it is not SCORED, where there is more to say than the status does."""
-    tokens: list[Floats] | None = None
-    """For a token-level term: one array a row, as long as the row's token ids."""
-
-    @classmethod
-    def unrun(cls, n: int, *, tokens: bool = False) -> Column:
-        """A column of n rows that nothing has run for."""
-        return cls(
-            np.full(n, np.nan),
-            np.full(n, NOT_RUN, dtype=np.int8),
-            tokens=[np.zeros(0)] * n if tokens else None,
-        )
-
-    def put(self, rows: Sequence[int], part: Column) -> None:
-        """Write the results of some rows into their places."""
-        self.values[rows] = part.values
-        self.statuses[rows] = part.statuses
-        self.reasons.update({rows[i]: why for i, why in part.reasons.items()})
-        if self.tokens is not None and part.tokens is not None:
-            for i, row in enumerate(rows):
-                self.tokens[row] = part.tokens[i]
 
 
 def run_term(node: Expression, batch: Batch, *, deadline: float | None = None) -> Column:

@@ -17,31 +17,27 @@ import ast
 import hashlib
 import inspect
 import textwrap
-import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import (
     TYPE_CHECKING,
     Any,
-    Concatenate,
     Final,
     Generic,
     Literal,
     NoReturn,
     ParamSpec,
+    Protocol,
     TypeVar,
     get_type_hints,
-    overload,
 )
 
-from rewardkit.batch import Batch, Sample, Score
+from rewardkit.algebra.interval import Interval
 from rewardkit.errors import KindError, ParameterError, did_you_mean
-from rewardkit.expression import Expression, Reward, TokenReward, Verdict
-from rewardkit.intervals import UNIT, Interval
 
 P = ParamSpec("P")
-K = TypeVar("K", Reward, Verdict, TokenReward)
+K = TypeVar("K")
 
 Need = Literal["response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group"]
 NEEDS: Final[tuple[Need, ...]] = (
@@ -49,6 +45,14 @@ NEEDS: Final[tuple[Need, ...]] = (
 )  # fmt: skip
 Ends = tuple[float | None, float | None]
 Params = Mapping[str, Any]
+
+
+class Given(Protocol):
+    """What a term was given: a node of it, or the call that the node holds."""
+
+    @property
+    def params(self) -> tuple[tuple[str, Hashable], ...]:
+        """The parameters by name."""
 
 
 class Cost(StrEnum):
@@ -81,6 +85,7 @@ class Term(Generic[P, K]):
         function: Callable[..., Any],
         *,
         kind: type[K],
+        build: Callable[[Term[Any, K], tuple[tuple[str, Hashable], ...]], K],
         bounds: Ends | Callable[[Params], Ends],
         floor: Ends = (None, None),
         needs: Iterable[Need] | Callable[[Params], Iterable[Need]] = ("response",),
@@ -94,6 +99,7 @@ class Term(Generic[P, K]):
         self.function = function
         self.name = function.__name__
         self.kind: type[K] = kind
+        self._build = build
         self.cost = Cost(cost)
         self.batched = batched
         self.optional = optional
@@ -144,14 +150,13 @@ class Term(Generic[P, K]):
         if missing:
             raise ParameterError(f"{self.name} lacks its parameter {missing[0]!r}", hint=f"{self.name}{self.signature}")
         values = self._validated(given)
-        build: Any = self.kind
-        node: K = build("term", (), tuple((name, _frozen(self.name, name, values[name])) for name in known), self)
-        self._check_floor(node)
-        return node
+        params = tuple((name, _frozen(self.name, name, values[name])) for name in known)
+        self._check_floor(params)
+        return self._build(self, params)
 
-    def _check_floor(self, node: Expression) -> None:
+    def _check_floor(self, params: tuple[tuple[str, Hashable], ...]) -> None:
         """What a failure is paid lies within the bounds, or they would not be the formula's."""
-        declared = self.bounds(node)
+        declared = self._declared_bounds(params)
         low, high = self._failure_ends(declared)
         if not declared.low <= low <= high <= declared.high:
             raise ParameterError(
@@ -168,12 +173,8 @@ class Term(Generic[P, K]):
     def __hash__(self) -> int:
         return hash(self.name)
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        if self.builtin:
-            from rewardkit.vocabulary import builtin_term
-
-            return builtin_term, (self.name,)
-        return self.__qualname__  # a module-level name of the user's module, as for any function
+    def __reduce__(self) -> str:
+        return self.__qualname__  # a module-level name of its module, as for any function
 
     if not TYPE_CHECKING:
 
@@ -208,12 +209,15 @@ class Term(Generic[P, K]):
             return ("rewardkit", self.name, self.version)
         return (self.__qualname__, self.name, self.version, _source_hash(self.function))
 
-    def bounds(self, node: Expression) -> Interval:
+    def bounds(self, node: Given) -> Interval:
         """The interval that a node of this term declares; an end that is None is infinite."""
-        ends = self._bounds(dict(node.params)) if callable(self._bounds) else self._bounds
+        return self._declared_bounds(node.params)
+
+    def _declared_bounds(self, params: tuple[tuple[str, Hashable], ...]) -> Interval:
+        ends = self._bounds(dict(params)) if callable(self._bounds) else self._bounds
         return _interval(self.name, ends)
 
-    def failure_ends(self, node: Expression) -> Interval:
+    def failure_ends(self, node: Given) -> Interval:
         """What a policy-caused failure is worth at worst: the bounds, with ``floor`` where an end is infinite."""
         return Interval(*self._failure_ends(self.bounds(node)))
 
@@ -221,7 +225,7 @@ class Term(Generic[P, K]):
         low, high = self._floor
         return declared.low if low is None else low, declared.high if high is None else high
 
-    def needs(self, node: Expression) -> frozenset[Need]:
+    def needs(self, node: Given) -> frozenset[Need]:
         """The parts of a row that a node of this term reads."""
         found = self._needs(dict(node.params)) if callable(self._needs) else self._needs
         return frozenset(found)
@@ -315,89 +319,3 @@ def _source_hash(function: Callable[..., Any]) -> str:
     except (OSError, TypeError, SyntaxError):
         content = function.__code__.co_code + repr(function.__code__.co_consts).encode()
     return hashlib.sha256(content).hexdigest()[:16]
-
-
-SampleFunction = Callable[Concatenate[Sample, P], float | bool | Score | None]
-BatchFunction = Callable[Concatenate[Batch, P], Any]
-
-
-class _Decorator(Generic[K]):
-    """What ``@term(...)`` returns: turns a function into a Term of the right kind."""
-
-    def __init__(self, kind: type[K], options: dict[str, Any]) -> None:
-        self._kind: type[K] = kind
-        self._options = options
-
-    def __call__(self, function: Callable[Concatenate[Any, P], Any]) -> Term[P, K]:
-        if not isinstance(function, types.FunctionType):
-            raise ParameterError(f"@term on {function!r}; expected a function")
-        return Term(function, kind=self._kind, **self._options)
-
-
-@overload
-def term(*, verdict: Literal[True], **options: Any) -> _Decorator[Verdict]: ...
-@overload
-def term(*, per_token: Literal[True], **options: Any) -> _Decorator[TokenReward]: ...
-@overload
-def term(
-    *,
-    bounds: Ends | Callable[[Params], Ends] = ...,
-    floor: Ends = ...,
-    needs: Iterable[Need] | Callable[[Params], Iterable[Need]] = ...,
-    reads: Iterable[Need] = ...,
-    cost: Cost | Literal["cheap", "cpu", "worker", "remote"] = ...,
-    batched: bool = ...,
-    optional: bool = ...,
-    version: str = ...,
-    builtin: bool = ...,
-) -> _Decorator[Reward]: ...
-def term(*misplaced: object, verdict: bool = False, per_token: bool = False, **options: Any) -> Any:
-    """Make a term of a function.
-
-    The function's first parameter is a :class:`Sample` (one number out: a float, a bool, a :class:`Score`, or None for
-    NOT_APPLICABLE) or, with ``batched=True``, a :class:`Batch` (an array of shape ``(n,)`` or a sequence of n such
-    values out). With ``per_token=True`` it returns one array a row, as long as the row's token ids. The other
-    parameters are the term's own, and need types.
-
-    Args:
-        misplaced: what `@term` without brackets gets: an error.
-        verdict: the values are 0 or 1, and the node can stand where a condition is wanted.
-        per_token: one number for each token of the response.
-        options:
-            ``bounds``: (low, high), None for an end without bound, or a function of the parameters that gives them;
-            a value outside is an ERROR, never paid. Default: unbounded.
-            ``floor``: (low, high) that a policy-caused failure is worth where the bounds have no end.
-            ``needs``: what it reads of a row besides ``response``; a row whose ground truth is None is BAD_GOLD
-            before the function is called.
-            ``reads``: what it makes use of where a row has it.
-            ``cost``: cheap, cpu, worker or remote.
-            ``batched``: the function takes a Batch.
-            ``optional``: the function may answer None (NOT_APPLICABLE).
-            ``version``: raise it when values change though the source doesn't (a data file, a model).
-
-    Raises:
-        ParameterError: no function, a parameter without a type, or an option that is unknown.
-    """
-    if misplaced:
-        got = getattr(misplaced[0], "__name__", misplaced[0])
-        raise ParameterError(
-            f"@term got {got!r}; it takes options by their names, in brackets",
-            hint="write @term(bounds=(low, high)), or @term() for values without bounds",
-        )
-    known = {"bounds", "floor", "needs", "reads", "cost", "batched", "optional", "version", "builtin"}
-    for name in options:
-        if name not in known:
-            raise ParameterError(f"@term has no option {name!r}", hint=did_you_mean(name, known))
-    if verdict and per_token:
-        raise ParameterError("@term(verdict=True, per_token=True): a verdict is one value a response")
-    needs = options.get("needs", ())
-    if not callable(needs):
-        unknown = [n for n in needs if n not in NEEDS]
-        if unknown:
-            raise ParameterError(f"@term(needs=...): {unknown[0]!r} is no part of a row", hint=f"one of {NEEDS}")
-        options["needs"] = tuple(dict.fromkeys(("response", *needs, *(("tokens",) if per_token else ()))))
-    if verdict:
-        options.setdefault("bounds", (UNIT.low, UNIT.high))
-        return _Decorator(Verdict, options)
-    options.setdefault("bounds", (None, None))
-    return _Decorator(TokenReward if per_token else Reward, options)

@@ -10,11 +10,13 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rewardkit.assumed import FALSE, TRUE, Case, bounds_given, cases, live
+from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.interval import Interval
+from rewardkit.algebra.operation import Case, short
+from rewardkit.algebra.operations.comparisons import FALSE, TRUE
+from rewardkit.assumed import bounds_given, cases, live
 from rewardkit.expression import Expression, Verdict
-from rewardkit.finding import Certainty, Finding, Level, short
-from rewardkit.intervals import Interval
-from rewardkit.polarity import Polarity
+from rewardkit.finding import Certainty, Finding, Level
 from rewardkit.program import Program
 from rewardkit.witness import Witness, find_witness
 
@@ -35,10 +37,10 @@ class _Range:
         return self.wrong.high - self.right.low
 
 
-def dominance(program: Program, polarity: Mapping[Expression, Polarity]) -> Iterator[Finding]:
+def dominance(program: Program, directions: Mapping[Expression, Direction]) -> Iterator[Finding]:
     """Whether a wrong answer can outscore a right one. A verdict is right or wrong where it reads the ground truth."""
     root = program.reward
-    ranges = [r for case in cases(root) if (r := _range(program, case, polarity)) is not None]
+    ranges = [r for case in cases(root) if (r := _range(program, case, directions)) is not None]
     if not ranges:
         return
     worst = max(ranges, key=lambda r: r.gap)
@@ -54,7 +56,7 @@ def dominance(program: Program, polarity: Mapping[Expression, Polarity]) -> Iter
         )
         return
     witness = find_witness(program, worst.verdicts, worst.case)
-    causes = _causes(program, worst, polarity)
+    causes = _causes(program, worst, directions)
     at = "".join(f" (where {by} is {value!r})" for by, value in worst.case.items() if value is not None)
     yield Finding(
         "verdict-outweighed",
@@ -70,16 +72,16 @@ def dominance(program: Program, polarity: Mapping[Expression, Polarity]) -> Iter
     )
 
 
-def _range(program: Program, case: Case, polarity: Mapping[Expression, Polarity]) -> _Range | None:
+def _range(program: Program, case: Case, directions: Mapping[Expression, Direction]) -> _Range | None:
     root = program.reward
-    paid = live(root, case)
-    verdicts = tuple(n for n in root.walk() if n in paid and polarity[n] is not Polarity.NONE and _reads_gold(n))
+    paid = set(live(root, case))
+    verdicts = tuple(n for n in root.walk() if n in paid and directions[n] is not Direction.NONE and _reads_gold(n))
     if not verdicts:
         return None
     wrong = bounds_given(root, dict.fromkeys(verdicts, FALSE), case)[root]
     right = bounds_given(root, dict.fromkeys(verdicts, TRUE), case)[root]
-    others = [n for n in paid if n.op == "term" and n not in verdicts]
-    if any(polarity[n] is Polarity.MIXED for n in others):  # such a term can fail, and pays the formula's floor then
+    others = [n for n in paid if n.term is not None and n not in verdicts]
+    if any(directions[n] is Direction.MIXED for n in others):  # such a term can fail, and pays the formula's floor then
         right = right.hull(Interval(program.bounds.low, right.low))
     return _Range(case, verdicts, wrong, right)
 
@@ -88,15 +90,15 @@ def _reads_gold(node: Expression) -> bool:
     return node.term is not None and isinstance(node, Verdict) and "ground_truth" in node.term.needs(node)
 
 
-def _causes(program: Program, worst: _Range, polarity: Mapping[Expression, Polarity]) -> list[str]:
+def _causes(program: Program, worst: _Range, directions: Mapping[Expression, Direction]) -> list[str]:
     """The other parts of the formula by how much they widen the gap, the widest first."""
     root = program.reward
     found: list[tuple[float, str]] = []
     base = bounds_given(root, {}, worst.case)
     for node in live(root, worst.case):
-        if not (node.op == "term" or node.op.startswith("group_")) or node in worst.verdicts:
+        if (node.term is None and "group" not in node.operation.needs()) or node in worst.verdicts:
             continue
-        if polarity[node] is Polarity.NONE:
+        if directions[node] is Direction.NONE:
             continue
         own = base[node]
         still = own.low if math.isfinite(own.low) else min(own.high, 0.0)

@@ -10,25 +10,25 @@ from typing import Any, Final
 
 import numpy as np
 
+from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.operations.placement import On
+from rewardkit.algebra.values import NOT_RUN, Values
 from rewardkit.assumed import bounds_given
 from rewardkit.batch import Batch, Status
-from rewardkit.column import NOT_RUN
 from rewardkit.declaration import Cost
-from rewardkit.evaluate import Values
 from rewardkit.expression import Expression
 from rewardkit.findings import findings
 from rewardkit.placement import TokenEnds
-from rewardkit.polarity import Polarity, polarities
 from rewardkit.program import Program
 from rewardkit.text import fingerprint
 from rewardkit.vocabulary_info import ends
 
 _COSTS: Final = list(Cost)
-_POLARITY: Final[Mapping[Polarity, str]] = {
-    Polarity.NONE: "unpaid",
-    Polarity.RISES: "rises",
-    Polarity.FALLS: "falls",
-    Polarity.MIXED: "mixed",
+_DIRECTION: Final[Mapping[Direction, str]] = {
+    Direction.NONE: "unpaid",
+    Direction.RISES: "rises",
+    Direction.FALLS: "falls",
+    Direction.MIXED: "mixed",
 }
 """How the total moves when the node rises."""
 
@@ -83,7 +83,7 @@ def explain_row(
         "status": Status(int(scores.status[0])).name.lower(),
         "reasons": {name: why[0] for name, why in scores.reasons.items() if 0 in why},
     }
-    by_pattern = any(node.op == "on" for node in program.reward.walk())
+    by_pattern = any(isinstance(node.operation, On) for node in program.reward.walk())
     if batch.tokens is None:
         found["row"]["tokens_missing"] = "the row has no `tokens`: where the reward stands on them is not shown"
     elif token_ends is None and by_pattern:
@@ -99,16 +99,16 @@ def explain_row(
 
 def _tree(program: Program, values: Mapping[Expression, Values]) -> dict[str, Any]:
     root = program.reward
-    intervals, polarity = bounds_given(root, {}, {}), polarities(root)
+    intervals = bounds_given(root, {}, {})
     names = {node: name for name, node in program.terms.items()}
     built: dict[Expression, dict[str, Any]] = {}
     for node in root.walk():
         built[node] = {
             "text": repr(node),
-            "op": node.op,
+            "op": node.operation.json_name,
             "kind": type(node).__name__,
             "bounds": ends(intervals[node]),
-            "polarity": _POLARITY[polarity[node]],
+            "polarity": _DIRECTION[program.directions[node]],
             **({"cost": node.term.cost.value, "needs": sorted(node.term.needs(node))} if node.term is not None else {}),
             **({"name": names[node]} if node in names else {}),
             **_value(values.get(node)),

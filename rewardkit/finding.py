@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rewardkit.expression import Expression
-
 
 class Certainty(StrEnum):
     """How sure a finding is."""
@@ -41,9 +39,3 @@ class Finding:
     where: str
     message: str
     hint: str | None = None
-
-
-def short(node: Expression, most: int = 60) -> str:
-    """A node as text, cut in the middle when it is long."""
-    text = repr(node)
-    return text if len(text) <= most else f"{text[: most - 15]} ... {text[-9:]}"

@@ -9,12 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from rewardkit.assumed import FALSE, TRUE, bounds_given
+from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.interval import Interval
+from rewardkit.algebra.operation import may_step_out, short
+from rewardkit.algebra.operations.choice import When
+from rewardkit.algebra.operations.comparisons import FALSE, TRUE
+from rewardkit.algebra.operations.constants import Schedule
+from rewardkit.algebra.operations.extrema import Extremum, Maximum
+from rewardkit.algebra.operations.naming import Observe, is_observed
+from rewardkit.assumed import bounds_given
 from rewardkit.dominance import dominance
 from rewardkit.expression import Expression, Reward
-from rewardkit.finding import Certainty, Finding, Level, short
-from rewardkit.intervals import Interval, may_step_out, unnamed
-from rewardkit.polarity import Polarity, polarities
+from rewardkit.finding import Certainty, Finding, Level
+from rewardkit.polarity import directions
 from rewardkit.program import Program
 
 __all__ = ["Certainty", "Finding", "Level", "findings"]
@@ -23,10 +30,10 @@ __all__ = ["Certainty", "Finding", "Level", "findings"]
 def findings(program: Program) -> tuple[Finding, ...]:
     """All static findings of a compiled formula, warnings first."""
     root = program.reward
-    polarity = polarities(root)
+    towards = directions(root)
     found = [
-        *_unbounded(program, polarity),
-        *dominance(program, polarity),
+        *_unbounded(program, towards),
+        *dominance(program, towards),
         *_dead_branches(root),
         *_without_effect(root),
         *_never_deciding(root),
@@ -37,7 +44,7 @@ def findings(program: Program) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda f: f.level is Level.NOTE))
 
 
-def _unbounded(program: Program, polarity: Mapping[Expression, Polarity]) -> Iterator[Finding]:
+def _unbounded(program: Program, towards: Mapping[Expression, Direction]) -> Iterator[Finding]:
     root, total = program.reward, program.bounds
     if total.is_finite:
         return
@@ -45,14 +52,16 @@ def _unbounded(program: Program, polarity: Mapping[Expression, Polarity]) -> Ite
     sources = [
         n
         for n in root.walk()
-        if (n.op in ("term", "group_zscore")) and not intervals[n].is_finite and polarity[n] is not Polarity.NONE
+        if (n.term is not None or "group" in n.operation.needs())
+        and not intervals[n].is_finite
+        and towards[n] is not Direction.NONE
     ]
     ends = _infinite(total)
     shown: set[str] = set()
     for node in _straight(root).intersection(sources):
-        if node.term is not None and node.term.builtin and polarity[node] is not Polarity.MIXED:
+        if node.term is not None and node.term.builtin and towards[node] is not Direction.MIXED:
             own = intervals[node]
-            shown.update(_infinite(own if polarity[node] is Polarity.RISES else -own))
+            shown.update(_infinite(own if towards[node] is Direction.RISES else -own))
     names = ", ".join(dict.fromkeys(short(n) for n in sources))
     undeclared = [n for n in sources if n.term is not None and not n.term.builtin]
     yield Finding(
@@ -76,20 +85,14 @@ def _straight(root: Expression) -> set[Expression]:
     while stack:
         node = stack.pop()
         found.add(node)
-        if node.op in ("add", "named", "neg", "total", "on", "spread", "mean"):
-            stack.extend(node.args)
-        elif node.op == "div":
-            stack.append(node.args[0])
-        elif node.op == "mul":
-            moving = [a for a in node.args if a.op not in ("number", "schedule")]
-            stack.extend(moving if len(moving) == 1 else [])
+        stack.extend(node.operation.multiples(node))
     return found
 
 
 def _dead_branches(root: Expression) -> Iterator[Finding]:
     intervals = bounds_given(root, {}, {})
     for node in root.walk():
-        if node.op != "when":
+        if not isinstance(node.operation, When):
             continue
         condition, then, otherwise = node.args
         sure = intervals[condition]
@@ -109,13 +112,12 @@ def _without_effect(root: Expression) -> Iterator[Finding]:
     intervals = bounds_given(root, {}, {})
     hidden: set[Expression] = set()
     for node in reversed(list(root.walk())):  # parents first: only the outermost is told
-        inner = unnamed(node)
-        if node in hidden or node.op == "observe":
+        if node in hidden or is_observed(node):
             hidden.update(node.args)
             continue
-        has_terms = any(n.op == "term" for n in node.walk())
+        has_terms = any(n.term is not None for n in node.walk())
         constant = intervals[node].low == intervals[node].high
-        if not constant or not has_terms or not isinstance(node, Reward) or inner.op == "observe":
+        if not constant or not has_terms or not isinstance(node, Reward):
             continue
         hidden.update(node.args)
         yield Finding(
@@ -131,35 +133,35 @@ def _without_effect(root: Expression) -> Iterator[Finding]:
 def _never_deciding(root: Expression) -> Iterator[Finding]:
     intervals = bounds_given(root, {}, {})
     for node in root.walk():
-        if node.op not in ("minimum", "maximum"):
+        if not isinstance(node.operation, Extremum):
             continue
+        name = node.operation.json_name
         for i, operand in enumerate(node.args):
             for j, other in enumerate(node.args):
                 if i == j or may_step_out(other) or (other == operand and j > i):
                     continue
                 a, b = intervals[operand], intervals[other]
-                if b.low >= a.high if node.op == "maximum" else b.high <= a.low:
+                if b.low >= a.high if isinstance(node.operation, Maximum) else b.high <= a.low:
                     yield Finding(
                         "never-decides",
                         Level.WARNING,
                         Certainty.PROVED,
                         short(node),
-                        f"{short(operand)} {a} never decides this {node.op}: {short(other)} {b} always does",
+                        f"{short(operand)} {a} never decides this {name}: {short(other)} {b} always does",
                     )
                     break
 
 
 def _observed(root: Expression) -> Iterator[Finding]:
     for node in root.walk():
-        if node.op == "observe":
+        if isinstance(node.operation, Observe):
             inner = short(node.args[0])
             yield Finding("weight-zero", Level.NOTE, Certainty.PROVED, short(node), f"{inner} is logged, never paid")
 
 
 def _group_relative(root: Expression) -> Iterator[Finding]:
     for node in root.walk():
-        by_term = node.term is not None and "group" in node.term.needs(node)
-        if node.op.startswith("group_") or by_term:
+        if "group" in node.operation.needs():
             yield Finding(
                 "group-relative",
                 Level.NOTE,
@@ -173,8 +175,8 @@ def _group_relative(root: Expression) -> Iterator[Finding]:
 
 def _scheduled(root: Expression) -> Iterator[Finding]:
     for node in root.walk():
-        if node.op == "schedule":
-            first = node.param("points")[0][1]
+        if isinstance(node.operation, Schedule):
+            first = node.operation.points[0][1]
             yield Finding(
                 "schedule-without-step",
                 Level.NOTE,

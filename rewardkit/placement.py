@@ -7,12 +7,12 @@ A reward stands on the last token unless the formula says otherwise: ``x.spread(
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from rewardkit.algebra.values import Piece
 from rewardkit.batch import Floats, Mask
 from rewardkit.errors import CompileError
 
@@ -22,22 +22,6 @@ PATTERN_TIMEOUT_S: Final = 0.05
 
 TokenEnds = Callable[[int], npt.NDArray[np.int64]]
 """For a row: the offset in characters, in the response's text, at which each of its tokens ends; shape (tokens,)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a token-level reward: an amount for each row, and where it goes."""
-
-    amount: Floats
-    """Shape (n,); for ``dense`` the factor on the term's own numbers."""
-    place: str = "end"
-    """``end``, ``spread``, ``on`` or ``dense``."""
-    pattern: str = ""
-    dense: Sequence[Floats] | None = None
-
-    def scaled(self, factor: Floats) -> Piece:
-        """The same piece, each row times a factor."""
-        return Piece(self.amount * factor, self.place, self.pattern, self.dense)
 
 
 def place(

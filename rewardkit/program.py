@@ -1,8 +1,8 @@
 """Compile a formula, run it on a batch.
 
-A :class:`Program` is a formula with what was worked out once: its bounds, the polarity of its terms, the names in its
+A :class:`Program` is a formula with what was worked out once: its bounds, the direction of its terms, the names in its
 logs. It runs in two stages that together are one pass: :meth:`Program.leaves` runs the terms, each distinct one once,
-equal rows once, a branch of ``when`` only on the rows that take it, and dear terms only where cheap ones leave the
+equal rows once, a branch of ``when`` only on the rows that take it, and expensive terms only where cheap ones leave the
 value open; :meth:`Program.finish` is the arithmetic. A trainer that scores rows one by one and sees whole groups only
 later calls the first where the rows are and the second where the groups are.
 """
@@ -16,15 +16,18 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.interval import Interval
+from rewardkit.algebra.operation import Context
+from rewardkit.algebra.operations.naming import Named
+from rewardkit.algebra.values import NOT_RUN, Column, Piece, Values
 from rewardkit.asking import Question, questions
 from rewardkit.batch import Batch, Status
-from rewardkit.column import NOT_RUN, Column
-from rewardkit.declaration import Need
 from rewardkit.errors import FormulaError, KindError
-from rewardkit.evaluate import Context, Values, evaluate
+from rewardkit.evaluate import evaluate
 from rewardkit.expression import Condition, Expression, Reward, TokenReward, as_reward
-from rewardkit.intervals import Interval, all_bounds
-from rewardkit.polarity import Polarity, polarities
+from rewardkit.intervals import all_bounds
+from rewardkit.polarity import directions
 from rewardkit.running import Run, Spent
 from rewardkit.scores import Scores
 
@@ -45,7 +48,8 @@ class Program:
 
     reward: Reward | TokenReward
     _intervals: Mapping[Expression, Interval] = field(repr=False)
-    _polarity: Mapping[Expression, Polarity] = field(repr=False)
+    directions: Mapping[Expression, Direction] = field(repr=False)
+    """Which way the total moves when a node rises."""
     _questions: Mapping[Expression, Sequence[Question]] = field(repr=False)
     _names: Mapping[str, Expression] = field(repr=False)
 
@@ -62,24 +66,12 @@ class Program:
     @cached_property
     def terms(self) -> Mapping[str, Expression]:
         """The formula's terms, by their name in the logs."""
-        return {name: node for name, node in self._names.items() if node.op == "term"}
+        return {name: node for name, node in self._names.items() if node.term is not None}
 
     @cached_property
-    def needs(self) -> frozenset[Need | str]:
+    def needs(self) -> frozenset[str]:
         """What a row must hold: parts of a :class:`Sample`, and ``step`` for schedules."""
-        found: set[Need | str] = set()
-        for node in self.reward.walk():
-            if node.term is not None:
-                found |= node.term.needs(node)
-            elif node.op == "schedule":
-                found.add("step")
-            elif node.op.startswith("group_"):
-                found.add("group")
-            elif node.op == "route":
-                found.add("data_source" if node.param("by") == "data_source" else "extra_info")
-            elif node.op in ("on", "spread"):
-                found.add("tokens")
-        return frozenset(found)
+        return frozenset().union(*(node.operation.needs() for node in self.reward.walk()))
 
     def __call__(self, batch: Batch) -> Scores:
         """Score a batch. A term that fails gives rows without a value, never an exception.
@@ -98,7 +90,7 @@ class Program:
                 batch; over it, these rows are ERROR and the others go on. User terms then run in another thread.
                 None: no deadline. Terms of the vocabulary have deadlines of their own.
         """
-        run = Run(self.reward, self._polarity, self._questions, batch, deadline=deadline)
+        run = Run(self.reward, self.directions, self._questions, batch, deadline=deadline)
         return Leaves(batch, run.columns, run.spent)
 
     def finish(self, leaves: Leaves, *, step: int | None = None, groups: Sequence[Hashable] | None = None) -> Scores:
@@ -129,14 +121,13 @@ class Program:
     ) -> Mapping[Expression, Values]:
         """Every node's value and status on every row, for explanations; arguments and errors as for :meth:`finish`.
 
-        A row's total differs from its root's value in one case: a failure in a place of mixed polarity pays the floor.
+        A row's total differs from its root's value in one case: a failure in a place of mixed direction pays the floor.
         """
-        return evaluate(
-            self.reward, Context(leaves.columns, self._polarity, self._questions, leaves.batch, step, groups)
-        )
+        context = Context(leaves.columns, self.directions, leaves.batch, step, groups)
+        return evaluate(self.reward, context, self._questions)
 
     def _floored(self, root: Values) -> Values:
-        """Rows with a policy-caused failure in a place of mixed polarity get the least that the formula can pay."""
+        """Rows with a policy-caused failure in a place of mixed direction get the least that the formula can pay."""
         status = _public(root.status)
         rows = root.floored & ~np.isnan(root.value)
         if not rows.any():
@@ -150,8 +141,6 @@ class Program:
         pieces = root.pieces
         if pieces is not None:
             kept = tuple(p.scaled((~rows).astype(np.float64)) for p in pieces)
-            from rewardkit.placement import Piece
-
             pieces = (*kept, Piece(np.where(rows, value, 0.0)))
         return Values(value, status, root.floored, pieces)
 
@@ -166,14 +155,14 @@ def compile(reward: Reward | TokenReward | float | str) -> Program:  # noqa: A00
         FormulaError: text that doesn't parse, a Condition, or two different nodes under one name.
     """
     if isinstance(reward, str):
-        from rewardkit.text import parse
+        from rewardkit.text.parsing import parse
 
         reward = parse(reward)
     if isinstance(reward, Condition) and not isinstance(reward, Reward):
         raise KindError(f"compile got a Condition, {reward!r}", hint="pay it with when(condition, 1, 0)")
     root = reward if isinstance(reward, TokenReward) else as_reward(reward, "compile")
     intervals = all_bounds(root)
-    return Program(root, intervals, polarities(root), questions(root, intervals), _log_names(root))
+    return Program(root, intervals, directions(root), questions(root, intervals), _log_names(root))
 
 
 def _log_names(root: Expression) -> dict[str, Expression]:
@@ -184,15 +173,15 @@ def _log_names(root: Expression) -> dict[str, Expression]:
     named: dict[str, Expression] = {}
     bare: list[Expression] = []
     for node in root.walk():
-        if node.op == "named":
-            name = node.param("name")
+        if isinstance(node.operation, Named):
+            name = node.operation.name
             inner = node.args[0]
             if name in named:
                 raise FormulaError(
                     f"two different nodes are named {name!r}: {named[name]!r} and {inner!r}", hint="rename one of them"
                 )
             named[name] = inner
-        elif node.op == "term":
+        elif node.term is not None:
             bare.append(node)
     wanted = set(named.values())
     names: dict[str, Expression] = {}

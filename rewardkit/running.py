@@ -1,8 +1,9 @@
 """Stage one over one batch: which term runs on which rows, in which order, and what that cost.
 
-Equal rows run once; a branch of ``when`` or ``route`` only on the rows that take it; dear operands last, on the rows
-that the cheaper ones leave open (:mod:`rewardkit.asking`); async terms together. What a term does with its rows is the
-business of :mod:`rewardkit.column`, the arithmetic that of :mod:`rewardkit.evaluate`.
+Equal rows run once; a branch of ``when`` or ``route`` only on the rows that take it; expensive operands last, on the
+rows that the cheaper ones leave open (:mod:`rewardkit.asking`); async terms together. Each operation says on which rows
+its operands matter. What a term does with its rows is the business of :mod:`rewardkit.column`, the arithmetic that of
+:mod:`rewardkit.evaluate`.
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
-from rewardkit.asking import Question, dearness, is_dear, waits
-from rewardkit.batch import Batch, Mask, Status
-from rewardkit.column import NOT_RUN, Column, run_term
+from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.operation import Context
+from rewardkit.algebra.values import NOT_RUN, Column, Values
+from rewardkit.asking import Question, cost, is_expensive, is_late
+from rewardkit.batch import Batch, Mask
+from rewardkit.column import run_term
 from rewardkit.declaration import Need
-from rewardkit.evaluate import Context, Values, evaluate, route_choice, settled
+from rewardkit.evaluate import evaluate, settled
 from rewardkit.expression import Expression, TokenReward
-from rewardkit.polarity import Polarity
 
 _DEDUPLICATE_FROM: Final = 2
 """Rows from which looking for equal ones can pay."""
@@ -53,7 +56,7 @@ class Run:
     def __init__(
         self,
         root: Expression,
-        polarity: Mapping[Expression, Polarity],
+        directions: Mapping[Expression, Direction],
         questions: Mapping[Expression, Sequence[Question]],
         batch: Batch,
         *,
@@ -64,80 +67,49 @@ class Run:
         self.columns: dict[Expression, Column] = {
             node: Column.unrun(len(batch), tokens=isinstance(node, TokenReward))
             for node in root.walk()
-            if node.op == "term"
+            if node.term is not None
         }
         self.spent = {node: Spent() for node in self.columns}
-        self._polarity, self._questions = polarity, questions
+        self._directions, self._questions = directions, questions
         self._keys: dict[frozenset[Need], npt.NDArray[np.intp] | None] = {}
         self._put_off: dict[Expression, Mask] = {}
-        self._demand(root, np.ones(len(batch), dtype=np.bool_))
+        self.ask(root, np.ones(len(batch), dtype=np.bool_))
         self._await()
 
-    def _demand(self, node: Expression, rows: Mask) -> None:
-        """Run what is needed to know ``node`` on ``rows``."""
-        if not rows.any():
-            return
-        if node.term is not None:
-            if inspect.iscoroutinefunction(node.term.function):
-                self._put_off[node] = rows | self._put_off.get(node, np.zeros_like(rows))
-            else:
-                self._run(node, rows)
-        elif node.op.startswith("group_"):
-            self._demand(node.args[0], np.ones_like(rows))
-        elif node.op == "when":
-            self._demand_when(node, rows)
-        elif node.op == "route":
-            choice = route_choice(node, self.batch)
-            for i, branch in enumerate(node.args):
-                self._demand(branch, rows & (choice == i))
-        elif node.op in ("and", "or"):
-            self._demand_logic(node, rows)
-        elif node in self._questions:
-            self._demand_open(node, rows)
-        else:
-            for operand in node.args:
-                self._demand(operand, rows)
+    def ask(self, node: Expression, rows: Mask) -> None:
+        """Run what is needed to know a node on some rows."""
+        if rows.any():
+            node.operation.demand(node, rows, self)
 
-    def _demand_when(self, node: Expression, rows: Mask) -> None:
-        condition, then, otherwise = node.args
-        self._demand(condition, rows)
-        if waits(condition):
-            self._demand(then, rows)
-            self._demand(otherwise, rows)
-            return
-        value = self._values(condition).value
-        self._demand(then, rows & (value == 1.0))
-        self._demand(otherwise, rows & (value == 0.0))
-
-    def _demand_logic(self, node: Expression, rows: Mask) -> None:
-        """Cheap operands run everywhere, for the logs' sake; dear ones where the cheap ones leave it open."""
-        decides = 0.0 if node.op == "and" else 1.0
-        for operand in sorted(node.args, key=dearness):
-            if is_dear(operand):
-                for other in node.args:
-                    if other is not operand and not waits(other):
-                        found = self._values(other)
-                        answered = (found.status == Status.SCORED) & ~found.floored
-                        rows = rows & ~((found.value == decides) & answered)
-            self._demand(operand, rows)
-
-    def _demand_open(self, node: Expression, rows: Mask) -> None:
-        """Dear operands last, on the rows that the cheaper ones leave open."""
-        asked = self._questions[node]
+    def ask_open(self, node: Expression, rows: Mask) -> None:
+        """Expensive operands last, on the rows that the cheaper ones leave open."""
+        asked = self._questions.get(node, ())
         later = {question.operand for question in asked}
         for i, operand in enumerate(node.args):
             if i not in later:
-                self._demand(operand, rows)
+                self.ask(operand, rows)
         for question in asked:
-            deciders = [self._values(node.args[i]) for i in question.deciders]
+            deciders = [self.values(node.args[i]) for i in question.deciders]
             still_open = ~np.logical_or.reduce([settled(question, decider) for decider in deciders])
-            self._demand(node.args[question.operand], rows & still_open)
+            self.ask(node.args[question.operand], rows & still_open)
 
-    def _values(self, node: Expression) -> Values:
+    def run(self, node: Expression, rows: Mask) -> None:
+        """Run a term on some rows; an async one when its values are wanted, together with the others."""
+        if node.term is not None and inspect.iscoroutinefunction(node.term.function):
+            self._put_off[node] = rows | self._put_off.get(node, np.zeros_like(rows))
+        else:
+            self._run(node, rows)
+
+    def values(self, node: Expression) -> Values:
+        """A node's values, as far as it was asked for."""
         if not self._put_off.keys().isdisjoint(node.walk()):
             self._await()
-        context = Context(self.columns, self._polarity, self._questions, self.batch, self.batch.step, self.batch.groups)
-        return evaluate(node, context)[node]
+        context = Context(self.columns, self._directions, self.batch, self.batch.step, self.batch.groups)
+        return evaluate(node, context, self._questions)[node]
+
+    cost = staticmethod(cost)
+    is_expensive = staticmethod(is_expensive)
+    is_late = staticmethod(is_late)
 
     def _await(self) -> None:
         """Run the async terms that were put off: all of them at once, since each mostly waits."""

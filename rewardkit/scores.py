@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from rewardkit.algebra.values import Piece
 from rewardkit.batch import UNSCORED, Floats, Mask, Status, Statuses
 from rewardkit.errors import DataError
-from rewardkit.placement import Piece, TokenEnds, place
+from rewardkit.placement import TokenEnds, place
 
 _UNSCORED = tuple(UNSCORED)
 

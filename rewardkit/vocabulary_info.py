@@ -7,16 +7,16 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from rewardkit.algebra.interval import Interval
+from rewardkit.algebra.operations.calls import Call
+from rewardkit.algebra.registry import Function, functions, terms
 from rewardkit.declaration import Term
 from rewardkit.errors import UnknownNameError, did_you_mean
-from rewardkit.intervals import Interval
 
 
 def describe_vocabulary() -> list[dict[str, Any]]:
     """Every term, then every function of the algebra, each by name."""
-    from rewardkit.vocabulary import FUNCTIONS, TERMS
-
-    return [describe(name) for table in (TERMS, FUNCTIONS) for name in sorted(table)]
+    return [describe(name) for table in (terms(), functions()) for name in sorted(table)]
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -25,13 +25,11 @@ def describe(name: str) -> dict[str, Any]:
     Raises:
         UnknownNameError: no term and no function bears that name.
     """
-    from rewardkit.vocabulary import FUNCTIONS, TERMS
-
-    if name in TERMS:
-        return _term(TERMS[name])
-    if name in FUNCTIONS:
-        return _function(name, FUNCTIONS[name])
-    known = [*TERMS, *FUNCTIONS]
+    if name in terms():
+        return _term(terms()[name])
+    if name in functions():
+        return _function(name, functions()[name])
+    known = [*terms(), *functions()]
     raise UnknownNameError(
         f"{name!r} is not in the vocabulary", hint=did_you_mean(name, known) or f"it has {', '.join(sorted(known))}"
     )
@@ -56,8 +54,7 @@ def _term(term: Term[Any, Any]) -> dict[str, Any]:
 
 def _declared(term: Term[Any, Any]) -> tuple[Interval | None, list[str] | None]:
     """Bounds and needs at the defaults; None where they hang on a parameter that has none."""
-    defaults = tuple((p.name, p.default) for p in term.parameters if p.default is not p.empty)
-    node = term.kind("term", (), defaults, term)
+    node = Call(term, tuple((p.name, p.default) for p in term.parameters if p.default is not p.empty))
     bounds: Interval | None
     try:
         bounds = term.bounds(node)
@@ -69,11 +66,8 @@ def _declared(term: Term[Any, Any]) -> tuple[Interval | None, list[str] | None]:
         return bounds, None
 
 
-_NEEDS: Mapping[str, list[str]] = {"linear": ["step"], "route": ["data_source"], "schedule": ["step"]}
-
-
-def _function(name: str, function: Callable[..., Any]) -> dict[str, Any]:
-    parameters = list(inspect.signature(function).parameters.values())
+def _function(name: str, function: Function) -> dict[str, Any]:
+    parameters = list(inspect.signature(function.build).parameters.values())
     return {
         "name": name,
         "kind": "function",
@@ -89,10 +83,10 @@ def _function(name: str, function: Callable[..., Any]) -> dict[str, Any]:
         ],
         "bounds": None,
         "reads": [],
-        "needs": _NEEDS.get(name, ["group"] if name.startswith("group_") else []),
+        "needs": list(function.needs),
         "cost": "cheap",
-        "summary": _first_line(function),
-        "doc": inspect.getdoc(function) or "",
+        "summary": _first_line(function.build),
+        "doc": inspect.getdoc(function.build) or "",
     }
 
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from rewardkit.assumed import Case
+from rewardkit.algebra.operation import Case
+from rewardkit.algebra.values import NOT_RUN
 from rewardkit.batch import Batch
-from rewardkit.column import NOT_RUN
 from rewardkit.declaration import Cost
 from rewardkit.expression import Expression
 from rewardkit.program import Program
@@ -57,7 +57,7 @@ def find_witness(program: Program, verdicts: Collection[Expression], case: Case)
             node.term.builtin and node.term.cost in (Cost.CHEAP, Cost.CPU) and node.term.needs(node) <= _GIVEN
         ):
             return None
-        if node.op.startswith("group_"):
+        if "group" in node.operation.needs():
             return None
     texts = [*dict.fromkeys(_texts())]
     n = len(texts)

@@ -10,10 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit import Batch, Status
+from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.operation import may_step_out
+from rewardkit.algebra.operations.arithmetic import Add
+from rewardkit.algebra.operations.constants import Number, Schedule
+from rewardkit.algebra.operations.groups import Group
+from rewardkit.algebra.operations.naming import Named, Observe
 from rewardkit.column import run_term
 from rewardkit.expression import Expression, TokenReward
-from rewardkit.intervals import bounds, may_step_out
-from rewardkit.polarity import Polarity, polarities
+from rewardkit.intervals import bounds
+from rewardkit.polarity import directions
 
 POLICY = {Status.NO_ANSWER, Status.AMBIGUOUS, Status.LIMIT, Status.TIMEOUT}
 GONE = {Status.NOT_APPLICABLE}
@@ -31,7 +37,7 @@ class Value:
 class Reference:
     def __init__(self, root: Expression, batch: Batch) -> None:
         self.root, self.batch = root, batch
-        self.polarity = polarities(root)
+        self.directions = directions(root)
 
     def total(self, i: int) -> Value:
         found = self.at(self.root, i)
@@ -48,13 +54,13 @@ class Reference:
 
     def at(self, node: Expression, i: int) -> Value:
         args = [self.at(a, i) for a in node.args]
-        if node.op in ("mul", "minimum", "maximum"):
+        if node.operation.json_name in ("mul", "minimum", "maximum"):
             args = self.asked(node, args)
-        return getattr(self, f"_{node.op}")(node, args, i)
+        return getattr(self, f"_{node.operation.json_name}")(node, args, i)
 
     def asked(self, node: Expression, args: list[Value]) -> list[Value]:
         """A dear operand counts as a copy of a cheaper one that decides without it."""
-        args = list(args)
+        args, name = list(args), node.operation.json_name
         for k in sorted(range(len(args)), key=lambda k: price(node.args[k])):
             dear = node.args[k]
             if price(dear) < price_of("worker") or may_step_out(dear) or comes_later(dear):
@@ -63,7 +69,7 @@ class Reference:
                 if price(other) >= price(dear) or comes_later(other) or v.value is None or v.floored:
                     continue
                 least, most = bounds(dear).low, bounds(dear).high
-                if {"mul": v.value == 0, "minimum": v.value <= least, "maximum": v.value >= most}[node.op]:
+                if {"mul": v.value == 0, "minimum": v.value <= least, "maximum": v.value >= most}[name]:
                     args[k] = Value(v.value, v.status)
                     break
         return args
@@ -90,8 +96,8 @@ class Reference:
         status = Status(int(column.statuses[0]))
         if status in POLICY:
             ends = node.term.failure_ends(node)
-            worst = ends.high if self.polarity[node] is Polarity.FALLS else ends.low
-            mixed = self.polarity[node] is Polarity.MIXED
+            worst = ends.high if self.directions[node] is Direction.FALLS else ends.low
+            mixed = self.directions[node] is Direction.MIXED
             return Value(worst, status, mixed, self.end(worst, i) if isinstance(node, TokenReward) else None)
         if status is not Status.SCORED:
             return Value(None, status, tokens=self.end(0.0, i) if isinstance(node, TokenReward) else None)
@@ -113,7 +119,11 @@ class Reference:
                 return self.close(None, fault, args)
         gone = [a.status in GONE for a in args]
         if folding:
-            paid = [g for a, g in zip(node.args, gone, strict=True) if not observed(a)] if node.op == "add" else gone
+            paid = (
+                [g for a, g in zip(node.args, gone, strict=True) if not observed(a)]
+                if isinstance(node.operation, Add)
+                else gone
+            )
             out = all(paid or gone)
         else:
             out = any(gone)
@@ -122,7 +132,7 @@ class Reference:
         counted = [
             a.status
             for n, a in zip(node.args, args, strict=True)
-            if n.op not in ("number", "schedule", "observe") and a.status not in GONE
+            if not isinstance(n.operation, Number | Schedule | Observe) and a.status not in GONE
         ]
         status = counted[0] if counted and all(s in POLICY for s in counted) else Status.SCORED
         result = value()
@@ -275,7 +285,7 @@ class Reference:
         if args[0].value is None:
             return args[0]
         if args[0].status in POLICY:
-            worst = 1.0 if self.polarity[node] is Polarity.FALLS else 0.0
+            worst = 1.0 if self.directions[node] is Direction.FALLS else 0.0
             return Value(worst, args[0].status, args[0].floored)
         own, found = self.batch.groups[i], []
         for j in range(len(self.batch)):
@@ -321,11 +331,11 @@ def price(node: Expression) -> int:
 
 def comes_later(node: Expression) -> bool:
     """Not known row by row: it is about tokens, the group or the step."""
-    late = any(n.op == "schedule" or n.op.startswith("group_") for n in node.walk())
+    late = any(isinstance(n.operation, Schedule | Group) for n in node.walk())
     return late or isinstance(node, TokenReward)
 
 
 def observed(node: Expression) -> bool:
-    while node.op == "named":
+    while isinstance(node.operation, Named):
         node = node.args[0]
-    return node.op == "observe"
+    return isinstance(node.operation, Observe)

@@ -31,6 +31,7 @@ from rewardkit import (
     term,
     when,
 )
+from rewardkit.algebra.operations.constants import Number
 from rewardkit.errors import FormulaError
 from rewardkit.expression import Condition, Reward, TokenReward, Verdict
 
@@ -167,7 +168,7 @@ def _extend(inner: st.SearchStrategy[Reward]) -> st.SearchStrategy[Any]:
         st.builds(when, _conditions(inner), either, either),
         st.builds(lambda a, b: route({"a": a, "b": b}), inner, either),
         st.builds(lambda a, b: route({"a": a}, otherwise=b), inner, either),
-        st.builds(observe, inner.filter(lambda x: x.op != "number")),
+        st.builds(observe, inner.filter(lambda x: not isinstance(x.operation, Number))),
         st.builds(lambda a, name: _built(lambda x: x.named(name), a), inner, names),
     )
 

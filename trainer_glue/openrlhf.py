@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rewardkit.algebra.interval import Interval
 from rewardkit.batch import Batch, Floats
 from rewardkit.errors import CompileError, DataError, UnscoredError
 from rewardkit.expression import Reward, TokenReward
-from rewardkit.intervals import Interval
 from rewardkit.program import compile
 from rewardkit.scores import Scores
 from rewardkit.source import load_reward

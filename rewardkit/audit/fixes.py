@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from rewardkit.algebra.operations import clip, maximum, when
+from rewardkit.algebra.operations.arithmetic import Add, Mul
+from rewardkit.algebra.operations.constants import Number
+from rewardkit.algebra.operations.naming import Named, unnamed
+from rewardkit.algebra.operations.scaling import Div, Neg
 from rewardkit.audit.golds import Kind
 from rewardkit.errors import FormulaError
-from rewardkit.expression import Expression, Reward, Verdict
-from rewardkit.functions import clip, maximum, when
+from rewardkit.expression import Expression, Reward, Verdict, number
 from rewardkit.intervals import bounds
 from rewardkit.mutation.mutants import replaced
 from rewardkit.terms import choice, ends_with, exact, gsm8k, length, math_equal
@@ -78,14 +82,14 @@ def _stricter(root: Reward, own: Verdict, right: Verdict) -> Iterator[Reward]:
 
 def _gated(root: Reward, own: Verdict, right: Verdict) -> Iterator[Reward]:
     """A right answer is paid its weight and the rest, capped; a wrong one nothing."""
-    if root.op != "add":
+    if not isinstance(root.operation, Add):
         return
     weighted = [(a, w) for a in root.args if (w := _weight(a, own)) is not None]
     if len(weighted) != 1:
         return
     addend, weight = weighted[0]
     for verdict in dict.fromkeys((own, right)):
-        paid: Reward = Reward("number", (), (("value", weight),))
+        paid: Reward = number(weight)
         for other in root.args:
             if other is not addend and isinstance(other, Reward):
                 paid = paid + capped(other, weight / 4)
@@ -94,12 +98,11 @@ def _gated(root: Reward, own: Verdict, right: Verdict) -> Iterator[Reward]:
 
 
 def _weight(node: Expression, verdict: Verdict) -> float | None:
-    while node.op == "named":
-        node = node.args[0]
+    node = unnamed(node)
     if node == verdict:
         return 1.0
-    if node.op == "mul" and len(node.args) == 2 and verdict in node.args:
-        plain = [a.param("value") for a in node.args if a.op == "number"]
+    if isinstance(node.operation, Mul) and len(node.args) == 2 and verdict in node.args:
+        plain = [a.operation.value for a in node.args if isinstance(a.operation, Number)]
         return plain[0] if plain and plain[0] > 0 else None
     return None
 
@@ -147,6 +150,6 @@ def capped(node: Reward, most: float) -> Reward:
 def _straight(root: Expression) -> Iterator[Expression]:
     """What a formula pays as it is: through sums, names and weights, not through a clip or a condition."""
     yield root
-    if root.op in ("add", "mul", "named", "neg", "div"):
+    if isinstance(root.operation, Add | Mul | Named | Neg | Div):
         for operand in root.args:
             yield from _straight(operand)

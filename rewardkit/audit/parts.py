@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rewardkit.algebra.operation import short
+from rewardkit.algebra.operations.choice import When
+from rewardkit.algebra.operations.constants import Number
+from rewardkit.algebra.operations.naming import Named
+from rewardkit.algebra.values import Values
 from rewardkit.batch import Floats, Mask
-from rewardkit.evaluate import Values
 from rewardkit.expression import Expression
-from rewardkit.finding import short
 
 
 def parts(root: Expression, values: Mapping[Expression, Values], n: int, *, weighted: bool = True) -> dict[str, Floats]:
@@ -74,16 +77,16 @@ def _parts(
         where: the condition under which a plain number is paid, as text.
         reads: whether that condition reads the gold.
     """
-    below = _below(node, weight)
+    below = node.operation.addends(node, weight)
     if below is None:
-        if node.op == "number":
-            if node.param("value") == 0 and where:
+        if isinstance(node.operation, Number):
+            if node.operation.value == 0 and where:
                 return  # the branch that pays nothing
-            label = f"{weight * node.param('value'):g} {where}" if where else "constant"
+            label = f"{weight * node.operation.value:g} {where}" if where else "constant"
             yield _Part(node, weight, label, label, reads), rows
         else:
             yield _Part(node, weight, _label(node, 1.0), _label(node, weight), _reads_gold(node)), rows
-    elif node.op == "when":
+    elif isinstance(node.operation, When):
         condition = node.args[0]
         held = None if values is None else values[condition].value
         for (branch, of), taken, word in zip(below, (1.0, 0.0), ("where", "unless"), strict=True):
@@ -98,27 +101,8 @@ def _reads_gold(node: Expression) -> bool:
     return any(n.term is not None and "ground_truth" in n.term.needs(n) for n in node.walk())
 
 
-def _below(node: Expression, weight: float) -> list[tuple[Expression, float]] | None:
-    """What a node's value is the sum of, each with its weight (of a `when`, the branches); None for a part."""
-    if node.op == "observe":
-        return []
-    if node.op in ("add", "total", "on", "spread"):
-        return [(a, weight) for a in node.args]
-    if node.op == "neg":
-        return [(node.args[0], -weight)]
-    if node.op == "div":
-        return [(node.args[0], weight / node.args[1].param("value"))]
-    if node.op == "when":
-        return [(branch, weight) for branch in node.args[1:]]
-    if node.op == "mul":
-        rest = [a for a in node.args if a.op != "number"]
-        if len(rest) == 1:
-            return [(rest[0], weight * float(np.prod([a.param("value") for a in node.args if a.op == "number"])))]
-    return None
-
-
 def _label(node: Expression, weight: float) -> str:
-    text = node.param("name") if node.op == "named" else short(node, 40)
+    text = node.operation.name if isinstance(node.operation, Named) else short(node, 40)
     if weight == 1.0:
         return str(text)
     return f"-{text}" if weight == -1.0 else f"{weight:g} * {text}"

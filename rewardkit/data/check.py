@@ -15,12 +15,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from rewardkit.algebra.operations.choice import Route
 from rewardkit.answers.math_grade import formula_fault
 from rewardkit.batch import Batch, Status
 from rewardkit.column import run_term
 from rewardkit.declaration import Cost
 from rewardkit.errors import DataError
-from rewardkit.evaluate import route_choice
 from rewardkit.expression import Expression
 from rewardkit.scoring.fields import SPELLINGS, BadRowAt, column
 from rewardkit.scoring.groups import first_rows
@@ -99,8 +99,8 @@ def _fields(reward: Expression) -> tuple[str, ...]:
     """What of a row is looked at: its gold, and what routes go by."""
     found: set[str] = set()
     for node in reward.walk():
-        if node.op == "route":
-            found.add("data_source" if node.param("by") == "data_source" else "extra_info")
+        if isinstance(node.operation, Route):
+            found |= node.operation.needs()
         elif _reads_gold(node):
             found.add("ground_truth")
     return tuple(field for field in SPELLINGS if field in found)
@@ -145,12 +145,12 @@ def _found(reward: Expression, columns: Mapping[str, list[Any]], n: int) -> Iter
     reached[reward][:] = True
     for node in reversed(nodes):  # operands stand after what they are operands of
         rows = reached[node]
-        if node.op == "route":
-            choice = route_choice(node, keys)
+        if isinstance(node.operation, Route):
+            choice = node.operation.choice(node, keys)
             for k, branch in enumerate(node.args):
                 reached[branch] |= rows & (choice == k)
             for i in np.flatnonzero(rows & (choice < 0)):
-                yield int(i), "route", _no_route(node, columns, int(i))
+                yield int(i), "route", _no_route(node.operation, columns, int(i))
         else:
             for operand in node.args:
                 reached[operand] |= rows
@@ -158,10 +158,10 @@ def _found(reward: Expression, columns: Mapping[str, list[Any]], n: int) -> Iter
                 yield from _bad_golds(node, np.flatnonzero(rows).tolist(), columns["ground_truth"])
 
 
-def _no_route(node: Expression, columns: Mapping[str, list[Any]], i: int) -> str:
-    by = node.param("by")
+def _no_route(route: Route, columns: Mapping[str, list[Any]], i: int) -> str:
+    by = route.by
     value = columns["data_source"][i] if by == "data_source" else columns["extra_info"][i].get(by)
-    return f"no route for {by}={_short(value)}, and no `otherwise`; routes: {', '.join(map(repr, node.param('keys')))}"
+    return f"no route for {by}={_short(value)}, and no `otherwise`; routes: {', '.join(map(repr, route.keys))}"
 
 
 def _bad_golds(node: Expression, rows: list[int], golds: Sequence[Any]) -> Iterator[tuple[int, str, str]]:

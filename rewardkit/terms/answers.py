@@ -7,11 +7,14 @@ paid; a ground truth that can't be used is BAD_GOLD, which no response is blamed
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from pydantic import Field
 
+from rewardkit.algebra.define import term
+from rewardkit.algebra.values import Column
 from rewardkit.answers import (
     Grade,
     GSM8KMode,
@@ -25,8 +28,6 @@ from rewardkit.answers import (
 )
 from rewardkit.answers.grade import guarded
 from rewardkit.batch import Batch
-from rewardkit.column import Column
-from rewardkit.declaration import term
 
 MATH_BATCH_SECONDS: Final = 120.0
 """Wall time that a batch may wait for the workers; answers that none has begun by then are unscored, not wrong."""
@@ -44,7 +45,11 @@ def _graded(batch: Batch, grade: Callable[[str, Any, str | None], Grade]) -> Col
     """Grade row by row. A text that can't be read costs its own row, not the batch."""
     assert batch.ground_truths is not None  # declared as a need
     rows = zip(batch.responses, batch.ground_truths, batch.prompts or [None] * len(batch), strict=True)
-    return _column([guarded(lambda r, g, p=prompt: grade(r, g, p), text, gold) for text, gold, prompt in rows])
+    return _column([guarded(partial(_with_prompt, grade, prompt), text, gold) for text, gold, prompt in rows])
+
+
+def _with_prompt(grade: Callable[[str, Any, str | None], Grade], prompt: str | None, text: str, gold: Any) -> Grade:
+    return grade(text, gold, prompt)
 
 
 @term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, builtin=True)

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 
+from rewardkit.algebra.define import term
 from rewardkit.answers import Answer, Mode, extract, extract_math
 from rewardkit.answers.claim import direct
 from rewardkit.answers.compare import gold_number
@@ -14,7 +15,6 @@ from rewardkit.answers.limits import MAX_CHARS
 from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
 from rewardkit.answers.number import fold
 from rewardkit.batch import Batch, Score, Status
-from rewardkit.declaration import term
 
 _ALTERNATIVE = re.compile(r"\b(?:or|oder|ou)\b|[\u6216]", re.IGNORECASE)
 _READ_CHARS = 200

@@ -7,8 +7,8 @@ from typing import Annotated, Final
 import numpy as np
 from pydantic import Field
 
+from rewardkit.algebra.define import term
 from rewardkit.batch import Batch, Mask
-from rewardkit.declaration import term
 
 _INVISIBLE: Final = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001)))) + (
     "\u200b\u200c\u200d\u2060\ufeff"

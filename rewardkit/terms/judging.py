@@ -15,8 +15,8 @@ from typing import Annotated, Any, Final
 import regex
 from pydantic import AfterValidator, Field
 
+from rewardkit.algebra.define import term
 from rewardkit.batch import Sample, Score, Status
-from rewardkit.declaration import term
 from rewardkit.errors import ConfigError
 from rewardkit.terms.endpoints import OPENAI_KEY, key_for, permission
 from rewardkit.terms.optional import optional

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from rewardkit.algebra.define import term
 from rewardkit.batch import Batch, Floats
-from rewardkit.declaration import term
 from rewardkit.terms.units import Unit, counts, needs_of_unit
 
 

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from pydantic import Field
 
+from rewardkit.algebra.define import term
 from rewardkit.batch import Batch, Mask, Score, Status
-from rewardkit.declaration import term
 from rewardkit.terms.units import Unit, code_points, needs_of_unit, word_counts
 
 MAX_CHARS: Final = 1 << 20

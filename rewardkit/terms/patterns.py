@@ -12,8 +12,8 @@ import numpy as np
 import regex
 from pydantic import AfterValidator, Field
 
+from rewardkit.algebra.define import term
 from rewardkit.batch import Batch, Mask, Score, Status
-from rewardkit.declaration import term
 
 BATCH_SECONDS: Final = 10.0
 """What rows that use up their deadline may take of one batch; from then on a row has a tenth of its deadline."""

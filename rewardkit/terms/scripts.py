@@ -11,8 +11,8 @@ import numpy as np
 import regex
 from pydantic import AfterValidator, Field
 
+from rewardkit.algebra.define import term
 from rewardkit.batch import Batch, Score, Status
-from rewardkit.declaration import term
 from rewardkit.terms.units import LONG, code_points
 
 _SHORT: Final = 200

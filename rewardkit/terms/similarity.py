@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final, Literal
 import regex
 from pydantic import AfterValidator, Field
 
+from rewardkit.algebra.define import term
 from rewardkit.answers.marks import visible_part
 from rewardkit.batch import Batch, Score, Status
-from rewardkit.declaration import term
 from rewardkit.terms.optional import optional
 
 MAX_CHARS: Final = 10_000

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, Literal
 import regex
 from pydantic import AfterValidator
 
+from rewardkit.algebra.define import term
 from rewardkit.batch import Batch, Score, Status
-from rewardkit.declaration import term
 from rewardkit.terms.schemas import checker
 from rewardkit.terms.strict_json import OverLimit, read_json
 

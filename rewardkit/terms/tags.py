@@ -8,8 +8,8 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from rewardkit.algebra.define import term
 from rewardkit.batch import Batch, Floats, Mask
-from rewardkit.declaration import term
 
 TagName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.\-]{0,31}$")]
 Tag = Annotated[str, Field(min_length=1, max_length=64)]

@@ -4,7 +4,6 @@
 """
 
 from rewardkit.text.parsing import parse, parse_any
-from rewardkit.text.printing import to_text
 from rewardkit.text.serial import fingerprint, from_json, to_json
 
-__all__ = ["fingerprint", "from_json", "parse", "parse_any", "to_json", "to_text"]
+__all__ = ["fingerprint", "from_json", "parse", "parse_any", "to_json"]

@@ -11,6 +11,8 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from rewardkit.algebra.registry import functions
+from rewardkit.algebra.registry import terms as builtin_terms
 from rewardkit.declaration import Term
 from rewardkit.errors import FormulaError, KindError, ParameterError, ParseError, UnknownNameError, did_you_mean
 from rewardkit.expression import Condition, Expression, Reward, TokenReward, number
@@ -119,13 +121,13 @@ class _Builder:
     """Walks a whitelisted syntax tree and calls the same constructors that a Python user calls."""
 
     def __init__(self, source: str, terms: dict[str, Term[Any, Any]]) -> None:
-        from rewardkit.vocabulary import FUNCTIONS, TERMS
-
-        clash = sorted(set(terms) & {*TERMS, *FUNCTIONS})
+        known: dict[str, Callable[..., Any]] = {name: f.build for name, f in functions().items()}
+        known |= builtin_terms()
+        clash = sorted(set(terms) & set(known))
         if clash:
             raise ParameterError(f"the term {clash[0]!r} bears the name of a built-in", hint="rename yours")
         self.source = source
-        self.names: dict[str, Callable[..., Any]] = {**FUNCTIONS, **TERMS, **terms}
+        self.names: dict[str, Callable[..., Any]] = {**known, **terms}
 
     def fail(self, node: ast.AST, message: str, error: type[FormulaError] = ParseError, hint: str | None = None) -> Any:
         line = getattr(node, "lineno", 1)

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import operator
-from collections.abc import Callable, Mapping
-from functools import reduce
+from collections.abc import Mapping
 from typing import Any, Final
 
+from rewardkit.algebra.operation import OPERATIONS
+from rewardkit.algebra.operations.calls import Call
+from rewardkit.algebra.registry import terms as builtin_terms
 from rewardkit.declaration import Term
 from rewardkit.errors import FormulaError, KindError, ParseError, UnknownNameError, did_you_mean
-from rewardkit.expression import MAX_DEPTH, Expression, Reward, TokenReward, number
-from rewardkit.functions import (
-    clip,
-    group_minmax,
-    group_rank,
-    group_share,
-    group_zscore,
-    linear,
-    maximum,
-    mean,
-    minimum,
-    observe,
-    route,
-    schedule,
-    when,
-)
+from rewardkit.expression import MAX_DEPTH, Expression, Reward, TokenReward
 
 JSON_VERSION: Final = 1
 
@@ -43,8 +29,6 @@ def from_json(text: str, terms: Mapping[str, Term[Any, Any]] | None = None) -> R
         ParseError: not such an object, or one that a later version wrote.
         FormulaError: its parts don't make a formula.
     """
-    from rewardkit.vocabulary import TERMS
-
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as e:
@@ -53,7 +37,7 @@ def from_json(text: str, terms: Mapping[str, Term[Any, Any]] | None = None) -> R
         raise ParseError("a JSON formula is an object with the keys 'rewardkit' and 'formula'")
     if data.get("rewardkit") != JSON_VERSION:
         raise ParseError(f"a JSON formula of version {data.get('rewardkit')!r}; this rewardkit reads {JSON_VERSION}")
-    node = _rebuild(data["formula"], {**TERMS, **(terms or {})}, 0)
+    node = _rebuild(data["formula"], {**builtin_terms(), **(terms or {})}, 0)
     if not isinstance(node, Reward | TokenReward):
         raise KindError("the JSON formula is a Condition; expected a reward", hint="pay it with when(condition, 1, 0)")
     return node
@@ -70,7 +54,7 @@ def fingerprint(node: Expression) -> str:
 
 
 def _plain(node: Expression) -> dict[str, Any]:
-    plain: dict[str, Any] = {"op": node.op}
+    plain: dict[str, Any] = {"op": node.operation.json_name}
     if node.term is not None:
         plain["term"] = node.term.name
         plain["identity"] = list(node.term.identity)
@@ -97,11 +81,11 @@ def _rebuild(data: Any, terms: Mapping[str, Term[Any, Any]], depth: int) -> Any:
     op, params = data["op"], data.get("params", {})
     try:
         args = [_rebuild(a, terms, depth + 1) for a in data.get("args", [])]
-        if op == "term":
+        if OPERATIONS.get(op) is Call:
             return _term(data, params, terms)
-        if op not in _BUILD:
-            raise UnknownNameError(f"the JSON node {op!r} is no operation", hint=did_you_mean(op, _BUILD))
-        return _BUILD[op](args, params)
+        if op not in OPERATIONS:
+            raise UnknownNameError(f"the JSON node {op!r} is no operation", hint=did_you_mean(op, OPERATIONS))
+        return OPERATIONS[op](**{name: _tuples(value) for name, value in params.items()}).apply(*args)
     except FormulaError:
         raise
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as e:
@@ -123,47 +107,6 @@ def _term(data: dict[str, Any], params: dict[str, Any], terms: Mapping[str, Term
     return found.node(params)
 
 
-def _route(args: list[Any], params: Mapping[str, Any]) -> Any:
-    keys = params["keys"]
-    otherwise = args[len(keys)] if len(args) > len(keys) else None
-    return route(dict(zip(keys, args, strict=False)), by=params["by"], otherwise=otherwise)
-
-
-def _schedule(args: list[Any], params: Mapping[str, Any]) -> Any:
-    points = params["points"]
-    if params["shape"] == "linear":
-        (begin, start), (last, end) = points
-        return linear(start, end, steps=last - begin, begin=begin)
-    return schedule(dict(points))
-
-
-_BUILD: Final[Mapping[str, Callable[[list[Any], Mapping[str, Any]], Any]]] = {
-    "add": lambda a, p: reduce(operator.add, a),
-    "and": lambda a, p: reduce(operator.and_, a),
-    "clip": lambda a, p: clip(a[0], p["low"], p["high"]),
-    "div": lambda a, p: a[0] / a[1].param("value"),
-    "ge": lambda a, p: a[0] >= a[1],
-    "group_minmax": lambda a, p: group_minmax(*a),
-    "group_rank": lambda a, p: group_rank(*a),
-    "group_share": lambda a, p: group_share(*a),
-    "group_zscore": lambda a, p: group_zscore(*a),
-    "gt": lambda a, p: a[0] > a[1],
-    "le": lambda a, p: a[0] <= a[1],
-    "lt": lambda a, p: a[0] < a[1],
-    "maximum": lambda a, p: maximum(*a),
-    "mean": lambda a, p: mean(*a),
-    "minimum": lambda a, p: minimum(*a),
-    "mul": lambda a, p: reduce(operator.mul, a),
-    "named": lambda a, p: a[0].named(p["name"]),
-    "neg": lambda a, p: -a[0],
-    "not": lambda a, p: ~a[0],
-    "number": lambda a, p: number(p["value"]),
-    "observe": lambda a, p: observe(*a),
-    "on": lambda a, p: a[0].on(p["pattern"]),
-    "or": lambda a, p: reduce(operator.or_, a),
-    "route": _route,
-    "schedule": _schedule,
-    "spread": lambda a, p: a[0].spread(),
-    "total": lambda a, p: a[0].total(),
-    "when": lambda a, p: when(*a),
-}
+def _tuples(value: Any) -> Any:
+    """A parameter as nodes hold it: JSON has no tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -50,7 +50,7 @@ def test_nodes_are_values() -> None:
     assert hash(length(1)) == hash(length(1.0))
     assert len({length(), length(1.0), length(2)}) == 2
     with pytest.raises(AttributeError):
-        length().op = "add"  # type: ignore[misc]
+        length().operation = None  # type: ignore[misc]
     assert (length() == 3) is False
 
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit import Batch, Sample, Status, bounds, compile, from_json, group_share, parse, to_json
-from rewardkit.column import Column
+from rewardkit.algebra.registry import terms
+from rewardkit.algebra.values import Column
 from rewardkit.errors import MissingDependencyError, ParameterError
 from rewardkit.program import Leaves
-from rewardkit.vocabulary import TERMS
 from tests.quality.hostile import FORMULAS
 from tests.quality.hostile import texts as hostile_texts
 
@@ -37,7 +37,7 @@ def test_values(case: dict[str, Any]) -> None:
 
 def test_every_term_has_a_case() -> None:
     elsewhere = {"length", "gsm8k", "judge", "answer_key"}  # test_terms.py, test_judge.py, below
-    assert set(TERMS) - elsewhere == {c["formula"].partition("(")[0] for c in CASES}
+    assert set(terms()) - elsewhere == {c["formula"].partition("(")[0] for c in CASES}
 
 
 _PIECES = [
@@ -174,7 +174,7 @@ def test_a_missing_package_is_named_when_the_node_is_built(
 def test_the_share_of_equal_answers() -> None:
     texts = ["#### 4", "so it is \\boxed{4.0}", "#### 5", "", "#### 5", "#### 1/2", "#### 0.5"]
     batch = Batch(texts, groups=["g", "g", "g", "g", "h", "h", "h"])
-    agree = compile(group_share(TERMS["answer_key"]()))(batch)
+    agree = compile(group_share(terms()["answer_key"]()))(batch)
     np.testing.assert_allclose(agree.total, [0.5, 0.5, 0.25, 0, 1 / 3, 2 / 3, 2 / 3])
     penalty = compile("-group_share(answer_key())")(batch)
     assert penalty.total[3] == -1  # no answer is never the best paid

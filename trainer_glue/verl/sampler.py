@@ -21,8 +21,10 @@ from tensordict import TensorDict
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer as _VerlSync
 from verl.trainer.ppo.v1.replay_buffer import ReplayBufferAsync as _VerlAsync
 
+from rewardkit.algebra.operations.placement import On
+from rewardkit.algebra.values import Column
 from rewardkit.batch import Batch, Status
-from rewardkit.column import Column, run_term
+from rewardkit.column import run_term
 from rewardkit.decoding import Decoder
 from rewardkit.errors import CompileError
 from rewardkit.expression import TokenReward
@@ -187,7 +189,10 @@ class _Rows:
 
 
 def _reads_text(program: Program) -> bool:
-    return any(n.op == "on" or (n.op == "term" and isinstance(n, TokenReward)) for n in program.reward.walk())
+    return any(
+        isinstance(n.operation, On) or (n.term is not None and isinstance(n, TokenReward))
+        for n in program.reward.walk()
+    )
 
 
 def _plain(value: Any) -> dict[str, Any]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 
+from rewardkit.algebra.registry import functions, terms
 from rewardkit.cli import run
-from rewardkit.vocabulary import FUNCTIONS, TERMS
 
 
 def test_the_list_has_every_term_and_function_with_what_it_declares(rewardkit):
     done = rewardkit("terms")
     assert done.returncode == 0 and not done.stderr
     blocks = {line.split("(")[0]: i for i, line in enumerate(done.stdout.splitlines()) if line[:1].isalpha()}
-    assert {*TERMS, *FUNCTIONS} <= set(blocks)
+    assert {*terms(), *functions()} <= set(blocks)
     lines = done.stdout.splitlines()
     at = blocks["length"]
     assert lines[at] == "length(per_unit=1.0, *, unit='words', cap=None)"
@@ -23,7 +23,7 @@ def test_the_list_has_every_term_and_function_with_what_it_declares(rewardkit):
 def test_json_has_parameters_bounds_needs_cost_and_docs(capsys):
     assert run(["terms", "--json"]) == 0
     entries = {e["name"]: e for e in json.loads(capsys.readouterr().out)}
-    assert set(entries) == {*TERMS, *FUNCTIONS}
+    assert set(entries) == {*terms(), *functions()}
     length = entries["length"]
     assert (length["kind"], length["bounds"], length["needs"], length["cost"]) == (
         "Reward", [0.0, None], ["response"], "cheap",

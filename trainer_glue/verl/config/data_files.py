@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from rewardkit.algebra.operations.choice import Route
 from rewardkit.data.check import Fault, check_file
 from rewardkit.declaration import Need
 from rewardkit.errors import DataError
@@ -91,7 +92,7 @@ def _check_file(
 def _gradable(key: str, name: str, reward: RewardSource, where: Where) -> list[Finding]:
     """What `rewardkit data check` says of the first rows: some that can't be scored are a warning, all an error."""
     path = Path(name).expanduser()
-    routed = any(node.op == "route" for node in reward.reward.walk())
+    routed = any(isinstance(node.operation, Route) for node in reward.reward.walk())
     if path.suffix == ".json" or not (routed or "ground_truth" in reward.needs):
         return []
     faults: list[Fault] = []

@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-from rewardkit.assumed import FALSE, bounds_given
+from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.interval import ZERO, Interval
+from rewardkit.algebra.operations.extrema import clip
+from rewardkit.algebra.operations.groups import GroupZscore
+from rewardkit.assumed import bounds_given
 from rewardkit.expression import Expression, Reward, TokenReward, Verdict, as_reward
 from rewardkit.findings import Level
 from rewardkit.findings import findings as formula_findings
-from rewardkit.functions import clip
-from rewardkit.intervals import ZERO, Interval
 from rewardkit.mutation.mutants import replaced
-from rewardkit.polarity import Polarity, polarities
+from rewardkit.polarity import directions
 from rewardkit.program import compile as compile_reward
 from rewardkit.terms import length
 from trainer_glue.verl.config.findings import Finding
@@ -36,9 +38,9 @@ def check_reward_fit(subject: Subject) -> Iterator[Finding]:
     root = subject.draft.reward.reward
     limit = subject.integer(_RESPONSE)
     if limit > 0:
-        moves = polarities(root)
+        moves = directions(root)
         for node in root.walk():
-            if node.op == "term" and node.term is not None and node.term.builtin and moves[node] is not Polarity.NONE:
+            if node.term is not None and node.term.builtin and moves[node] is not Direction.NONE:
                 if not _is_uncapped(node):
                     yield from _beyond(subject, node, limit)
                 elif (gain := _gain(root, node, _within(root, subject))) > 0:
@@ -59,7 +61,7 @@ def _own_warnings(subject: Subject, root: Reward | TokenReward) -> Iterator[Find
 
 
 def _limited(node: Expression, ends: Interval) -> Expression:
-    if node.op == "term":
+    if node.term is not None:
         return length(node.param("per_unit"), unit=node.param("unit"), cap=ends.high)
     return clip(as_reward(node, "clip"), ends.low, ends.high)
 
@@ -71,7 +73,7 @@ def _within(root: Expression, subject: Subject) -> dict[Expression, Interval]:
     for node in root.walk():
         if limit > 0 and _is_uncapped(node):
             known[node] = Interval(0.0, _units(node, limit) * node.param("per_unit"))
-        elif group > 1 and node.op == "group_zscore":
+        elif group > 1 and isinstance(node.operation, GroupZscore):
             most = (group - 1) / math.sqrt(group)  # of one that differs from all others
             known[node] = Interval(-most, most)
     return known
@@ -84,12 +86,12 @@ def _is_uncapped(node: Expression) -> bool:
 def _gain(root: Expression, node: Expression, known: Mapping[Expression, Interval]) -> float:
     """What a wrong answer gains by length alone; 0 where something else caps it, or where the rest is worth more."""
     others = {other: still for other in root.walk() if (still := _still(other)) is not None} | dict(known)
-    wrong = {verdict: FALSE for verdict in root.walk() if _reads_ground_truth(verdict)}
+    wrong = {verdict: ZERO for verdict in root.walk() if _reads_ground_truth(verdict)}
     short = bounds_given(root, {**others, **wrong, node: ZERO}, {})[root].high
     if math.isfinite(bounds_given(root, {**others, **wrong, node: Interval(0.0, math.inf)}, {})[root].high):
         return 0.0
     gain = bounds_given(root, {**others, **wrong, node: known[node]}, {})[root].high - short
-    rest = bounds_given(root, {**others, **{n: ZERO for n in known if n.op == "term"}}, {})[root]
+    rest = bounds_given(root, {**others, **{n: ZERO for n in known if n.term is not None}}, {})[root]
     return gain if gain >= rest.high - rest.low else 0.0
 
 

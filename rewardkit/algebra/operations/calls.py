@@ -1,0 +1,133 @@
+"""A call of a term: the leaves of a formula that look at a response."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.interval import Interval
+from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan, short
+from rewardkit.algebra.operations.logic import Not
+from rewardkit.algebra.print import Text, call, value_text
+from rewardkit.algebra.statuses import failed
+from rewardkit.algebra.values import Piece, Values
+from rewardkit.batch import Mask, Status
+from rewardkit.declaration import Term
+from rewardkit.expression import Reward, TokenReward, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Operation):
+    """A term with its parameters, every default filled in."""
+
+    called: Term[Any, Any]
+    given: tuple[tuple[str, Hashable], ...]
+
+    json_name = "term"
+    constant = False
+
+    @property
+    def term(self) -> Term[Any, Any]:
+        """The term that it calls."""
+        return self.called
+
+    @property
+    def params(self) -> tuple[tuple[str, Hashable], ...]:
+        """The term's parameters by name, in order."""
+        return self.given
+
+    def apply(self, *operands: Any) -> Expression:
+        node: Expression = self.called.kind(self)
+        return node
+
+    def values(self, node: Expression, operands: Sequence[Values], context: Context) -> Values:
+        """The term's column, in which a failure of the policy is paid at the worst end for the total."""
+        column = context.columns[node]
+        value, status = column.values.copy(), column.statuses.copy()
+        fails = failed(status)
+        floored = np.zeros(context.n, dtype=np.bool_)
+        if fails.any():
+            ends = self.called.failure_ends(self)
+            direction = context.directions[node]
+            worst = ends.high if direction is Direction.FALLS else ends.low
+            if np.isfinite(worst):
+                value[fails] = worst
+                floored = fails & (direction is Direction.MIXED)
+            else:
+                status[fails] = Status.ERROR
+                why = f"{self.called.name} has no bound to pay a failure at: declare @term(floor=(low, high))"
+                column.reasons.update(dict.fromkeys(np.flatnonzero(fails).tolist(), why))
+                fails = np.zeros(context.n, dtype=np.bool_)
+        pieces: tuple[Piece, ...] | None = None
+        if isinstance(node, TokenReward):
+            assert column.tokens is not None
+            scored = (status == Status.SCORED).astype(np.float64)
+            pieces = (Piece(scored, "dense", dense=column.tokens), Piece(np.where(fails, value, 0.0)))
+        return Values(value, status, floored, pieces)
+
+    def bounds(self, node: Expression, operands: Sequence[Interval], case: Case | None) -> Interval:
+        return self.called.bounds(self)
+
+    def monotonicity(self, i: int, operands: Sequence[Interval]) -> Direction:
+        return Direction.NONE
+
+    def applicability(self, node: Expression) -> bool:
+        return self.called.may_be_inapplicable
+
+    def needs(self) -> frozenset[str]:
+        return frozenset(self.called.needs(self))
+
+    def text(self, operands: Sequence[Text]) -> Text:
+        """The parameters that are not at their defaults, by position as long as none is left out."""
+        given, parts, positional = dict(self.given), [], True
+        for p in self.called.parameters:
+            value = given[p.name]
+            positional = positional and p.kind is not p.KEYWORD_ONLY
+            if p.default is not p.empty and _same(value, p.default):
+                positional = False
+                continue
+            parts.append(value_text(value) if positional else f"{p.name}={value_text(value)}")
+        return call(self.called.name, *parts)
+
+    def slips(self, node: Expression) -> Iterable[tuple[str, Expression]]:
+        if isinstance(node, Verdict):
+            yield f"turn {short(node)} round", Not().apply(node)
+        elif isinstance(node, Reward):
+            yield f"turn the sign of {short(node)}", -node
+        else:
+            return
+        yield f"double {short(node)}", 2 * node
+        given = dict(self.given)
+        if given.get("cap") is not None and any(p.name == "cap" and p.default is None for p in self.called.parameters):
+            yield f"drop the cap of {short(node)}", self.called.node({**given, "cap": None})
+
+    def demand(self, node: Expression, rows: Mask, plan: Plan) -> None:
+        plan.run(node, rows)
+
+    def decided(self, i: int, operands: Sequence[Interval]) -> None:
+        return None
+
+    def paid(self, node: Expression, case: Case) -> Sequence[Expression]:
+        return ()
+
+    def multiples(self, node: Expression) -> Sequence[Expression]:
+        return ()
+
+    def addends(self, node: Expression, weight: float) -> None:
+        return None
+
+
+def _same(value: object, default: object) -> bool:
+    """Equal and of one type: True is not 1."""
+    if isinstance(default, list):
+        default = tuple(default)
+    return value == default and isinstance(value, bool) == isinstance(default, bool)
+
+
+def call_of(term: Term[Any, Any], given: tuple[tuple[str, Hashable], ...]) -> Any:
+    """The node of a term with these parameters; of the term's own kind."""
+    return term.kind(Call(term, given))
