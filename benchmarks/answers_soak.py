@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rewardkit.answers import grade_math_many
 from rewardkit.batch import Status
-from rewardkit.workers import Pool
+from rewardkit.processes.worker_pool import Pool
 
 BATCH = 1_024
 BOMBS = [

@@ -19,7 +19,7 @@ from rewardkit.algebra.values import Column
 from rewardkit.batch import Batch, Score, Status
 from rewardkit.declared import COLUMN_OF, DeclaredBatch
 from rewardkit.expression import Expression, TokenReward
-from rewardkit.watching import OVERDUE, watched
+from rewardkit.processes.timeouts import TIMED_OUT, call_in_time
 
 if TYPE_CHECKING:
     from rewardkit.declaration import Term
@@ -28,8 +28,6 @@ _SLACK: Final = 1e-9
 """Relative slack on declared bounds, for the rounding of a term's own arithmetic."""
 _ASYNC_LIMIT: Final = 32
 """Calls of one async term under way at once."""
-_FAILURES: Final = (Exception, SystemExit, asyncio.CancelledError)
-"""What a term's function may raise and cost its rows alone: ``exit()`` in a grader ends no run."""
 
 
 def run_term(node: Expression, batch: Batch, *, deadline: float | None = None) -> Column:
@@ -87,7 +85,9 @@ def _checked(node: Expression, term: Term[Any, Any], batch: Batch, deadline: flo
             column = _from_batched(term, seen, dict(node.params), None if term.builtin else deadline)
         else:
             column = _from_samples(term, seen, dict(node.params), None if term.builtin else deadline)
-    except _FAILURES:
+    except BaseException as e:  # a panic of a Rust extension is no Exception, and `exit()` in a grader ends no run
+        if _ends_the_run(e):
+            raise
         return _all(len(batch), Status.ERROR, traceback.format_exc())
     if isinstance(node, TokenReward):
         _sum_tokens(column, term, batch)
@@ -95,7 +95,12 @@ def _checked(node: Expression, term: Term[Any, Any], batch: Batch, deadline: flo
     return column
 
 
-def _overdue(term: Term[Any, Any], deadline: float) -> str:
+def _ends_the_run(error: BaseException) -> bool:
+    """Whether it is Ctrl-C, which Python gives to the main thread alone; all else that a term raises costs its rows."""
+    return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
+
+
+def _timed_out(term: Term[Any, Any], deadline: float) -> str:
     return f"{term.name} gave no answer within {deadline:g} s, and was left behind"
 
 
@@ -118,20 +123,16 @@ def _from_batched(term: Term[Any, Any], batch: Batch, params: dict[str, Any], de
 
 
 def _called(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float) -> Any:
-    """A batched term's answer; what it raised, raised here."""
+    """A batched term's answer; what it raised is raised here, but Ctrl-C, which no other thread ever gets."""
 
     def call(_: int) -> Any:
         try:
             return term.function(batch, **params)
-        except _FAILURES as e:
-            return e
+        except KeyboardInterrupt:
+            return _all(len(batch), Status.ERROR, traceback.format_exc())
 
-    (answer,) = watched(call, 1, deadline)
-    if answer is OVERDUE:
-        return _all(len(batch), Status.ERROR, _overdue(term, deadline))
-    if isinstance(answer, _FAILURES):
-        raise answer
-    return answer
+    (answer,) = call_in_time(call, 1, deadline)
+    return _all(len(batch), Status.ERROR, _timed_out(term, deadline)) if answer is TIMED_OUT else answer
 
 
 def _from_samples(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> Column:
@@ -141,28 +142,30 @@ def _from_samples(term: Term[Any, Any], batch: Batch, params: dict[str, Any], de
     def call(sample: Any) -> Any:
         try:
             return term.function(sample, **params)
-        except _FAILURES:
+        except BaseException as e:
+            if _ends_the_run(e):
+                raise
             return Score(status=Status.ERROR, reason=traceback.format_exc())
 
     if deadline is None:
         return _from_answers(term, [call(sample) for sample in batch])
-    late = Score(status=Status.ERROR, reason=_overdue(term, deadline))
-    answers = watched(lambda i: call(batch[i]), len(batch), deadline)
-    return _from_answers(term, [late if answer is OVERDUE else answer for answer in answers])
+    late = Score(status=Status.ERROR, reason=_timed_out(term, deadline))
+    answers = call_in_time(lambda i: call(batch[i]), len(batch), deadline)
+    return _from_answers(term, [late if answer is TIMED_OUT else answer for answer in answers])
 
 
 def _gather(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> list[Any]:
     """Await all rows of an async term, at most ``_ASYNC_LIMIT`` at once, from whatever thread this is."""
-    answers: list[Any] = [OVERDUE] * len(batch)
+    answers: list[Any] = [TIMED_OUT] * len(batch)
 
     async def one(gate: asyncio.Semaphore, i: int, sample: Any) -> None:
         async with gate:
             try:
                 async with asyncio.timeout(deadline) as limit:
                     answers[i] = await term.function(sample, **params)
-            except _FAILURES:
+            except BaseException:  # this is never the main thread
                 late = deadline is not None and limit.expired()
-                reason = _overdue(term, deadline or 0.0) if late else traceback.format_exc()
+                reason = _timed_out(term, deadline or 0.0) if late else traceback.format_exc()
                 answers[i] = Score(status=Status.ERROR, reason=reason)
 
     async def everything() -> None:
@@ -177,7 +180,7 @@ def _gather(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline
     blocked = "its event loop is blocked: an async term must await what takes long, and let itself be cancelled"
     ended = "the event loop ended before the row did"
     without = Score(status=Status.ERROR, reason=f"{term.name}: {blocked if worker.is_alive() else ended}")
-    return [without if answer is OVERDUE else answer for answer in list(answers)]
+    return [without if answer is TIMED_OUT else answer for answer in list(answers)]
 
 
 def _from_answers(term: Term[Any, Any], answers: list[Any]) -> Column:

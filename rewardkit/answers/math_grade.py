@@ -26,7 +26,7 @@ from rewardkit.answers.limits import MAX_BITS, MAX_FORMULA
 from rewardkit.answers.math_extract import extract_math, has_words
 from rewardkit.answers.spelling import usual_spelling
 from rewardkit.batch import Status
-from rewardkit.workers import Outcome, Pool, Result
+from rewardkit.processes.worker_pool import Outcome, Pool, Result
 
 CPU_SECONDS: Final = 1.0
 """CPU time of a worker for one question to sympy. Over 99 % of real questions take under 0.2 s."""

@@ -15,7 +15,7 @@ from rewardkit.answers.grade import FAILED, Grade, bad_gold
 from rewardkit.answers.limits import MAX_CHARS
 from rewardkit.batch import Status
 from rewardkit.errors import MissingDependencyError
-from rewardkit.workers import Outcome, Pool
+from rewardkit.processes.worker_pool import Outcome, Pool
 
 CPU_SECONDS: Final = 15.0
 """TRL gives parsing 10 s and verifying 5 s."""

@@ -20,13 +20,13 @@ from starlette.requests import ClientDisconnect
 from rewardkit.batch import Batch
 from rewardkit.declared import COLUMN_OF
 from rewardkit.errors import CompileError, RewardKitError
+from rewardkit.processes.cores import cores
 from rewardkit.program import Program
 from rewardkit.scoring.fields import OPTIONAL, BadRowAt, column
 from rewardkit.scoring.run import needed_fields, read_fields
 from rewardkit.scoring.writing import Lines
 from rewardkit.text import fingerprint
 from rewardkit.version import __version__
-from rewardkit.workers import cores
 
 MAX_ROWS: Final = 16_384
 """Rows of one request: a rollout batch of 1,024 prompts by 16."""

@@ -33,10 +33,10 @@ from rewardkit.declaration import Cost
 from rewardkit.decoding import Decoder
 from rewardkit.errors import CompileError, ConfigError
 from rewardkit.expression import Reward, TokenReward
+from rewardkit.processes.cores import share_cores
 from rewardkit.program import Program, compile
 from rewardkit.scores import Scores
 from rewardkit.source import load_reward, reward_from_config
-from rewardkit.workers import share_cores
 from trainer_glue.failures import FirstFailures
 from trainer_glue.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 from trainer_glue.verl.rows import Row, batch_of, row_of, rows_of

@@ -25,8 +25,9 @@ from rewardkit.answers.latex.atoms import FUNCTIONS
 from rewardkit.answers.latex.parser import parse
 from rewardkit.answers.latex.tree import encoded
 from rewardkit.batch import Status
-from rewardkit.workers import Outcome, Pool
+from rewardkit.processes.worker_pool import Outcome, Pool
 from tests.quality import hostile
+from tests.rewardkit.processes import PROBE
 
 PACKAGE = Path(rewardkit.answers.__file__).parent
 FORBIDDEN = {"eval", "exec", "compile", "sympify", "parse_expr", "parse_latex", "S", "__import__", "lambdify"}
@@ -135,7 +136,7 @@ def test_a_gold_that_uses_up_the_time_is_unusable(monkeypatch: pytest.MonkeyPatc
     real = pool.run_many
 
     def out_of_time(function: str, calls: object, *, cpu_seconds: float, budget_seconds: float | None = None) -> object:
-        return real("tests.rewardkit.worker_actions:probe", [["spin", 9]] * len(calls), cpu_seconds=0.05)  # type: ignore[arg-type]
+        return real(PROBE, [["spin", 9]] * len(calls), cpu_seconds=0.05)  # type: ignore[arg-type]
 
     monkeypatch.setattr(pool, "run_many", out_of_time)
     assert grade_math(r"$\sin(x)^2+\cos(x)^2$", "1", pool=pool).status is Status.BAD_GOLD

@@ -14,6 +14,8 @@ def probe(action: str, argument: Any) -> Any:
         raise ValueError(argument)
     if action == "sleep":
         time.sleep(argument)
+    elif action == "pause":
+        time.sleep(0.02)
     elif action == "spin":
         end = time.process_time() + argument
         while time.process_time() < end:

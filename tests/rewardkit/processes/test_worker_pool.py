@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from rewardkit.workers import Outcome, Pool, share_cores
-
-HELPERS = "tests.rewardkit.worker_actions:probe"
+from rewardkit.processes.cores import share_cores
+from rewardkit.processes.worker_pool import Outcome, Pool
+from tests.rewardkit.processes import PROBE
 
 
 @pytest.fixture
@@ -43,26 +43,26 @@ def _gone(pids: list[int], seconds: float = 10.0) -> bool:
 
 
 def test_a_request_is_answered(pool: Pool) -> None:
-    result = pool.run(HELPERS, ["echo", [1, "two", None]], cpu_seconds=5)
+    result = pool.run(PROBE, ["echo", [1, "two", None]], cpu_seconds=5)
     assert (result.outcome, result.value) == (Outcome.DONE, [1, "two", None])
 
 
 def test_a_raised_exception_is_reported_and_the_worker_lives_on(pool: Pool) -> None:
-    pool.run(HELPERS, ["echo", 0], cpu_seconds=5)
+    pool.run(PROBE, ["echo", 0], cpu_seconds=5)
     before = pool.processes()
-    result = pool.run(HELPERS, ["raise", "on purpose"], cpu_seconds=5)
+    result = pool.run(PROBE, ["raise", "on purpose"], cpu_seconds=5)
     assert result.outcome is Outcome.FAILED
     assert "on purpose" in result.value
     assert pool.processes() == before
 
 
 def test_the_deadline_is_cpu_time_and_not_wall_time(pool: Pool) -> None:
-    assert pool.run(HELPERS, ["sleep", 1.0], cpu_seconds=0.3).outcome is Outcome.DONE
-    assert pool.run(HELPERS, ["spin", 60], cpu_seconds=0.3).outcome is Outcome.TIMEOUT
+    assert pool.run(PROBE, ["sleep", 1.0], cpu_seconds=0.3).outcome is Outcome.DONE
+    assert pool.run(PROBE, ["spin", 60], cpu_seconds=0.3).outcome is Outcome.TIMEOUT
 
 
 def test_a_deadline_ends_c_code_too(pool: Pool) -> None:
-    assert pool.run(HELPERS, ["power", 10**8], cpu_seconds=0.3).outcome is Outcome.TIMEOUT
+    assert pool.run(PROBE, ["power", 10**8], cpu_seconds=0.3).outcome is Outcome.TIMEOUT
 
 
 @pytest.mark.parametrize("way", ["exit", "kill", "memory"])
@@ -70,7 +70,7 @@ def test_a_death_costs_one_verdict(way: str) -> None:
     pool = Pool(2, memory_bytes=1 << 30)
     calls = [["echo", i] for i in range(20)]
     calls[7] = [way, 0]
-    results = pool.run_many(HELPERS, calls, cpu_seconds=20)
+    results = pool.run_many(PROBE, calls, cpu_seconds=20)
     assert [r.outcome for i, r in enumerate(results) if i != 7] == [Outcome.DONE] * 19
     assert [r.value for i, r in enumerate(results) if i != 7] == [i for i in range(20) if i != 7]
     assert results[7].outcome is Outcome.DIED
@@ -78,15 +78,15 @@ def test_a_death_costs_one_verdict(way: str) -> None:
 
 
 def test_a_worker_killed_between_requests_costs_nothing(pool: Pool) -> None:
-    pool.run_many(HELPERS, [["echo", i] for i in range(4)], cpu_seconds=5)
+    pool.run_many(PROBE, [["echo", i] for i in range(4)], cpu_seconds=5)
     for pid in pool.processes():
         os.kill(pid, signal.SIGKILL)
         assert _gone([pid])
-    assert [r.value for r in pool.run_many(HELPERS, [["echo", i] for i in range(4)], cpu_seconds=5)] == [0, 1, 2, 3]
+    assert [r.value for r in pool.run_many(PROBE, [["echo", i] for i in range(4)], cpu_seconds=5)] == [0, 1, 2, 3]
 
 
 def test_what_no_worker_took_in_time_is_expired(pool: Pool) -> None:
-    results = pool.run_many(HELPERS, [["sleep", 0.4]] * 12, cpu_seconds=5, budget_seconds=1.0)
+    results = pool.run_many(PROBE, [["sleep", 0.4]] * 12, cpu_seconds=5, budget_seconds=1.0)
     outcomes = {r.outcome for r in results}
     assert outcomes == {Outcome.DONE, Outcome.EXPIRED}
     assert results[-1].outcome is Outcome.EXPIRED
@@ -96,9 +96,7 @@ def test_many_threads_share_the_workers(pool: Pool) -> None:
     answers: dict[int, list[int]] = {}
 
     def work(k: int) -> None:
-        answers[k] = [
-            r.value for r in pool.run_many(HELPERS, [["echo", k * 100 + i] for i in range(25)], cpu_seconds=5)
-        ]
+        answers[k] = [r.value for r in pool.run_many(PROBE, [["echo", k * 100 + i] for i in range(25)], cpu_seconds=5)]
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
     for thread in threads:
@@ -111,7 +109,7 @@ def test_many_threads_share_the_workers(pool: Pool) -> None:
 
 def _in_child(queue: multiprocessing.Queue[list[int]]) -> None:
     pool = Pool(1)
-    queue.put([r.value for r in pool.run_many(HELPERS, [["echo", i] for i in range(3)], cpu_seconds=5)])
+    queue.put([r.value for r in pool.run_many(PROBE, [["echo", i] for i in range(3)], cpu_seconds=5)])
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -125,23 +123,23 @@ def test_a_daemonic_child_process_can_have_workers(method: str) -> None:
 
 
 def test_a_forked_child_leaves_its_parents_workers_alone(pool: Pool) -> None:
-    pool.run(HELPERS, ["echo", 1], cpu_seconds=5)
+    pool.run(PROBE, ["echo", 1], cpu_seconds=5)
     before = pool.processes()
     child = os.fork()
     if child == 0:
-        code = 0 if pool.run(HELPERS, ["echo", 2], cpu_seconds=5).value == 2 and pool.processes() != before else 1
+        code = 0 if pool.run(PROBE, ["echo", 2], cpu_seconds=5).value == 2 and pool.processes() != before else 1
         pool.close()
         os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert pool.processes() == before
-    assert pool.run(HELPERS, ["echo", 3], cpu_seconds=5).value == 3
+    assert pool.run(PROBE, ["echo", 3], cpu_seconds=5).value == 3
 
 
 @pytest.mark.parametrize("end", ["return", "kill"])
 def test_no_process_is_left_when_the_caller_ends(end: str) -> None:
     code = (
-        "import os, signal\nfrom rewardkit.workers import Pool\n"
-        f"p = Pool(2)\np.run_many('{HELPERS}', [['echo', 1]] * 4, cpu_seconds=5)\n"
+        "import os, signal\nfrom rewardkit.processes.worker_pool import Pool\n"
+        f"p = Pool(2)\np.run_many('{PROBE}', [['echo', 1]] * 4, cpu_seconds=5)\n"
         "print(*p.processes(), flush=True)\n" + ("os.kill(os.getpid(), signal.SIGKILL)\n" if end == "kill" else "")
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
@@ -155,7 +153,7 @@ def test_no_process_is_left_when_the_caller_ends(end: str) -> None:
 
 def test_close_ends_all_workers() -> None:
     pool = Pool(2)
-    pool.run_many(HELPERS, [["echo", i] for i in range(4)], cpu_seconds=5)
+    pool.run_many(PROBE, [["echo", i] for i in range(4)], cpu_seconds=5)
     pids = pool.processes()
     pool.close()
     assert pids
@@ -164,7 +162,7 @@ def test_close_ends_all_workers() -> None:
 
 def test_no_signal_is_set_in_the_calling_process(pool: Pool) -> None:
     before = [signal.getsignal(s) for s in (signal.SIGALRM, signal.SIGPROF, signal.SIGVTALRM, signal.SIGCHLD)]
-    pool.run(HELPERS, ["spin", 60], cpu_seconds=0.2)
+    pool.run(PROBE, ["spin", 60], cpu_seconds=0.2)
     assert [signal.getsignal(s) for s in (signal.SIGALRM, signal.SIGPROF, signal.SIGVTALRM, signal.SIGCHLD)] == before
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
@@ -172,7 +170,7 @@ def test_no_signal_is_set_in_the_calling_process(pool: Pool) -> None:
 def test_processes_that_say_so_divide_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(16)))
     assert Pool().size == 16
-    monkeypatch.setattr("rewardkit.workers._sharers", [1])  # put back at the end
+    monkeypatch.setattr("rewardkit.processes.cores._sharers", [1])  # put back at the end
     share_cores(8)
     assert Pool().size == 2
     share_cores(64)

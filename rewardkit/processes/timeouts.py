@@ -3,7 +3,7 @@
 Python can't stop a thread, so one that is over its deadline is left behind: it runs on, and nobody listens. The calls
 after it go on in a new thread. That keeps a reward loop alive through a call that hangs; it is no cure for one that
 computes for ever, which takes its share of the interpreter as long as the process lives. Functions that must be
-stoppable belong in :mod:`rewardkit.workers`.
+stoppable belong in :mod:`rewardkit.processes.worker_pool`.
 """
 
 from __future__ import annotations
@@ -14,28 +14,30 @@ from collections.abc import Callable
 from typing import Any, Final
 
 
-class _Overdue:
+class _TimedOut:
     """The answer of a call that gave none in time."""
 
 
-OVERDUE: Final = _Overdue()
+TIMED_OUT: Final = _TimedOut()
 
 
-def watched(call: Callable[[int], Any], n: int, seconds: float) -> list[Any]:
-    """``[call(0), ..., call(n - 1)]``, one after another in another thread; OVERDUE for calls that take longer.
+def call_in_time(call: Callable[[int], Any], n: int, seconds: float) -> list[Any]:
+    """``[call(0), ..., call(n - 1)]``, one after another in another thread; TIMED_OUT for calls that take longer.
 
     Args:
-        call: must not raise; a call that does gives OVERDUE at once.
+        call: what it raises, of whatever kind, is raised here, and ends the calls.
         n: how many calls.
-        seconds: wall time that one call may take; a tenth of it once one was overdue, since where one hangs many do.
+        seconds: wall time that one call may take; a tenth of it once one timed out, since where one hangs many do.
     """
     answers: list[Any] = []
     while len(answers) < n:
         loop = _Loop(call, len(answers), n)
         loop.start()
-        answers += loop.answers_within(seconds if OVERDUE not in answers else seconds / 10)
+        answers += loop.answers_within(seconds if TIMED_OUT not in answers else seconds / 10)
+        if loop.raised is not None:
+            raise loop.raised
         if len(answers) < n:
-            answers.append(OVERDUE)
+            answers.append(TIMED_OUT)
     return answers
 
 
@@ -43,13 +45,15 @@ class _Loop(threading.Thread):
     """The calls from one number on, until they are done or given up."""
 
     def __init__(self, call: Callable[[int], Any], start: int, stop: int) -> None:
-        super().__init__(name="rewardkit-watched", daemon=True)
+        super().__init__(name="rewardkit-timed", daemon=True)
         self._call, self._numbers = call, range(start, stop)
         self._answers: list[Any] = []
         self._began = time.monotonic()
         self._done = threading.Event()
         self._given_up = False
         self._lock = threading.Lock()
+        self.raised: BaseException | None = None
+        """What a call raised before the calls were given up."""
 
     def run(self) -> None:
         try:
@@ -60,8 +64,12 @@ class _Loop(threading.Thread):
                         return
                     self._answers.append(answer)
                     self._began = time.monotonic()
+        except BaseException as e:
+            with self._lock:
+                if not self._given_up:
+                    self.raised = e
         finally:
-            self._done.set()  # a thread that dies is not waited for
+            self._done.set()
 
     def answers_within(self, seconds: float) -> list[Any]:
         """What has been answered when all is done, or when one call has taken so long."""

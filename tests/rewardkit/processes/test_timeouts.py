@@ -5,31 +5,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rewardkit import Batch, Sample, Status, compile, term
-from rewardkit.watching import OVERDUE, watched
+from rewardkit.processes.timeouts import TIMED_OUT, call_in_time
 
 never = threading.Event()  # never set: what waits for it hangs
 LONG = 30.0
 
 
-def test_answers_come_in_order_and_the_overdue_are_marked() -> None:
+def test_answers_come_in_order_and_those_out_of_time_are_marked() -> None:
     def call(i: int) -> int:
         if i in (0, 3, 4):
             never.wait(LONG)
         return i * i
 
-    assert watched(call, 7, 0.5) == [OVERDUE, 1, 4, OVERDUE, OVERDUE, 25, 36]
-    assert watched(call, 0, 0.2) == []
+    assert call_in_time(call, 7, 0.5) == [TIMED_OUT, 1, 4, TIMED_OUT, TIMED_OUT, 25, 36]
+    assert call_in_time(call, 0, 0.2) == []
 
 
 def test_the_deadline_is_each_call_s_own() -> None:
-    assert watched(lambda i: never.wait(0.1) or i, 10, 0.8) == list(range(10))
+    assert call_in_time(lambda i: never.wait(0.1) or i, 10, 0.8) == list(range(10))
 
 
 def test_a_late_answer_is_not_taken() -> None:
@@ -40,9 +39,9 @@ def test_a_late_answer_is_not_taken() -> None:
             late.wait(LONG)
         return i
 
-    answers = watched(call, 3, 0.2)
+    answers = call_in_time(call, 3, 0.2)
     late.set()
-    assert answers == [OVERDUE, 1, 2]
+    assert answers == [TIMED_OUT, 1, 2]
 
 
 @term(bounds=(0, 1))
@@ -82,9 +81,17 @@ def hangs_on_all(batch: Batch) -> Any:
     return np.ones(len(batch))
 
 
+class Panic(BaseException):
+    """What a Rust extension raises: no Exception."""
+
+
 def _ends(response: str) -> float:
     if response == "hang":
         raise SystemExit(2)
+    if response == "panic":
+        raise Panic("index out of bounds")
+    if response == "interrupt":
+        raise KeyboardInterrupt
     if response == "late":
         raise asyncio.CancelledError
     return 1.0
@@ -124,6 +131,26 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("deadline", [None, LONG])
+@pytest.mark.parametrize("of", [exits, exits_later, exits_on_all], ids=lambda of: of.name)
+def test_a_term_that_panics_costs_its_rows_and_says_so(of: Any, deadline: float | None) -> None:
+    program = compile(of())
+    scores = program.finish(program.leaves(Batch(["a", "panic"]), deadline=deadline))
+    assert scores.status.tolist() == [Status.ERROR if of is exits_on_all else Status.SCORED, Status.ERROR]
+    assert "Panic: index out of bounds" in (scores.first_reason() or "")
+
+
+@pytest.mark.parametrize("of", [exits, exits_on_all], ids=lambda of: of.name)
+def test_ctrl_c_ends_the_run_and_an_interrupt_of_the_term_s_own_does_not(of: Any) -> None:
+    """Python raises a real one in the main thread, where a term without a deadline runs."""
+    program = compile(of())
+    with pytest.raises(KeyboardInterrupt):
+        program(Batch(["a", "interrupt"]))
+    scores = program.finish(program.leaves(Batch(["a", "interrupt"]), deadline=LONG))
+    assert scores.status[1] == Status.ERROR
+    assert "KeyboardInterrupt" in (scores.first_reason() or "")
+
+
 @pytest.mark.parametrize("of", [exits, exits_later, exits_on_all], ids=lambda of: of.name)
 def test_a_term_that_exits_ends_no_run(of: Any) -> None:
     """Without a deadline it runs in the caller's thread."""
@@ -131,17 +158,15 @@ def test_a_term_that_exits_ends_no_run(of: Any) -> None:
     assert scores.status.tolist() == next(statuses for other, statuses, _ in CASES if other is of)
 
 
-def test_a_thread_that_dies_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threading, "excepthook", lambda args: None)
-
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, ValueError])
+def test_what_a_call_raises_is_raised_in_the_caller(error: type[BaseException]) -> None:
     def call(i: int) -> int:
         if i == 1:
-            raise KeyboardInterrupt
+            raise error("on purpose")
         return i
 
-    began = time.monotonic()
-    assert watched(call, 3, LONG) == [0, OVERDUE, 2]
-    assert time.monotonic() - began < LONG / 2
+    with pytest.raises(error, match="on purpose"):
+        call_in_time(call, 3, LONG)
 
 
 @pytest.mark.parametrize(("of", "statuses", "reason"), CASES, ids=[of.name for of, *_ in CASES])
