@@ -22,6 +22,7 @@ from rewardkit.algebra.interval import Interval
 from rewardkit.batch import Batch, Floats
 from rewardkit.errors import CompileError, DataError, UnscoredError
 from rewardkit.expression import Reward, TokenReward
+from rewardkit.processes.budget import batch_budget
 from rewardkit.program import compile
 from rewardkit.scores import Scores
 from rewardkit.source import load_reward
@@ -76,7 +77,8 @@ def reward_func_of(
     # A function, not an object: Ray, through which older versions call it, takes nothing else.
     def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **_: Any) -> dict[str, Any]:
         responses = [_response(query, prompt, end_marks) for query, prompt in zip(queries, prompts, strict=True)]
-        scores = program(Batch(responses, list(labels), prompts=list(prompts)))
+        with batch_budget():
+            scores = program(Batch(responses, list(labels), prompts=list(prompts)))
         failures.tell_of(scores)
         share.count(scores)
         paid = fill_unscored(scores, prompts)

@@ -17,6 +17,7 @@ from typing import Any, Final
 from rewardkit.batch import Batch
 from rewardkit.errors import CompileError, ConfigError, did_you_mean
 from rewardkit.expression import Reward, TokenReward
+from rewardkit.processes.budget import batch_budget
 from rewardkit.program import compile
 from rewardkit.source import load_reward
 from trainer_glue.failures import FirstFailures
@@ -100,7 +101,8 @@ class RewardFunction:
             CompileError: a group is not whole.
             UnscoredError: more than ``unscored_limit`` of the rows have no score.
         """
-        scores = self.program(self._batch(prompts, completions, completion_ids, trainer_state, columns))
+        with batch_budget():
+            scores = self.program(self._batch(prompts, completions, completion_ids, trainer_state, columns))
         check_unscored(scores, self.unscored_limit)
         self._failures.tell_of(scores)
         if log_metric is not None:

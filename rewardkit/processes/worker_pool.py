@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import logging
 import os
 import selectors
 import signal
@@ -51,7 +52,7 @@ class Outcome(Enum):
     FAILED = "failed"
     """The function raised; ``value`` is the traceback's text."""
     EXPIRED = "expired"
-    """The batch's budget ran out before a worker took the request."""
+    """The batch's budget ran out before a worker took the request; ``value`` says which it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,16 @@ class Pool:
             batch = _Batch(self, selector, function, calls, cpu_seconds)
             try:
                 while batch.waiting or batch.running:
-                    if deadline is not None and time.monotonic() > deadline:
-                        batch.give_up(Result(Outcome.EXPIRED))
+                    if deadline is not None and time.monotonic() > deadline and batch.waiting:
+                        _logger.warning(
+                            "%d of %d calls of %s were not begun within the batch's budget of %g s: these rows have no "
+                            "score; more cores, a cheaper term, or smaller batches would reach them",
+                            len(batch.waiting),
+                            len(calls),
+                            function,
+                            budget_seconds,
+                        )
+                        batch.give_up(Result(Outcome.EXPIRED, f"within the batch's budget of {budget_seconds:g} s"))
                     batch.hand_out(deadline)
                     batch.collect()
             finally:
@@ -290,6 +299,7 @@ class _Batch:
             self.give_up(Result(Outcome.DIED, f"workers can't be started: {words or why}"))
 
 
+_logger: Final = logging.getLogger("rewardkit")
 _NUMBERS: Final = itertools.count()
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 

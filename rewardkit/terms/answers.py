@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -28,9 +28,7 @@ from rewardkit.answers import (
 )
 from rewardkit.answers.grade import guarded
 from rewardkit.batch import Batch
-
-MATH_BATCH_SECONDS: Final = 120.0
-"""Wall time that a batch may wait for the workers; answers that none has begun by then are unscored, not wrong."""
+from rewardkit.processes.budget import current_budget
 
 
 def _column(grades: Sequence[Grade]) -> Column:
@@ -162,6 +160,6 @@ def math_equal(
         mode=mode,
         rules=rules,
         cpu_seconds=cpu_seconds,
-        budget_seconds=MATH_BATCH_SECONDS,
+        budget_seconds=current_budget(),
     )
     return _column(grades)

@@ -33,6 +33,7 @@ from rewardkit.declaration import Cost
 from rewardkit.decoding import Decoder
 from rewardkit.errors import CompileError, ConfigError
 from rewardkit.expression import Reward, TokenReward
+from rewardkit.processes.budget import batch_budget
 from rewardkit.processes.cores import share_cores
 from rewardkit.program import Program, compile
 from rewardkit.scores import Scores
@@ -225,7 +226,8 @@ class RewardManager(_Base):  # type: ignore[misc]
             by_step.setdefault(row.step, []).append(i)
         for step, members in by_step.items():
             batch = batch_of([rows[i] for i in members], self._decoder, step=step)
-            leaves = self.program.leaves(batch, deadline=None if self._cheap else self._deadline)
+            with batch_budget():
+                leaves = self.program.leaves(batch, deadline=None if self._cheap else self._deadline)
             # A lone row is no group: what is relative to its group comes later, from the sampler.
             groups = list(range(len(members))) if "group" in self.program.needs else None
             scores = self.program.finish(leaves, step=step, groups=groups)
@@ -286,7 +288,8 @@ class RewardManager(_Base):  # type: ignore[misc]
         step = (getattr(data, "meta_info", None) or {}).get("global_steps")
         batch = batch_of(rows, self._decoder, step=step, tokens="tokens" in self.program.needs)
         groups = batch.groups if any(g is not None for g in batch.groups or ()) else None
-        scores = self.program.finish(self.program.leaves(batch), step=step, groups=groups)
+        with batch_budget():
+            scores = self.program.finish(self.program.leaves(batch), step=step, groups=groups)
         check_unscored(scores, self.unscored_limit)
         self._failures.tell_of(scores)
         mask = data.batch["attention_mask"][:, -responses.shape[-1] :].cpu().numpy().astype(np.bool_)

@@ -16,6 +16,7 @@ import pytest
 from rewardkit.processes.cores import share_cores
 from rewardkit.processes.worker_pool import Outcome, Pool
 from tests.rewardkit.processes import PROBE
+from tests.rewardkit.processes.faults import left, members
 
 
 @pytest.fixture
@@ -175,3 +176,93 @@ def test_processes_that_say_so_divide_the_cores(monkeypatch: pytest.MonkeyPatch)
     assert Pool().size == 2
     share_cores(64)
     assert Pool().size == 1
+
+
+def _limited(setup: str) -> str:
+    """What a process says that first does something to itself, and then asks a worker."""
+    code = (
+        f"import resource, signal, sys\nfrom rewardkit.processes.worker_pool import Pool\n{setup}\n"
+        f"r = Pool(1).run('{PROBE}', ['echo', 1], cpu_seconds=5)\nprint(r.outcome.name, r.value)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("limit", ["(3 << 30, 3 << 30)", "(2 << 30, 3 << 30)", "(3 << 30, -1)"])
+def test_a_lower_limit_on_memory_is_kept(limit: str) -> None:
+    """`ulimit -v`: nobody may set more than the hard limit."""
+    assert _limited(f"resource.setrlimit(resource.RLIMIT_AS, {limit})") == "DONE 1"
+
+
+def test_a_thread_that_blocks_signals_hands_that_on_to_no_worker() -> None:
+    setup = f"signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])\nP = '{PROBE}'"
+    setup += "\nprint(Pool(1).run(P, ['spin', 30], cpu_seconds=0.2).outcome.name)"
+    assert _limited(setup).split() == ["TIMEOUT", "DONE", "1"]
+
+
+def test_a_death_is_explained() -> None:
+    pool = Pool(1, memory_bytes=1 << 30)
+    cases = {"exit": "exit code 3", "kill": "SIGKILL", "memory": "more memory", "crash": "Fatal Python error"}
+    for way, says in cases.items():
+        result = pool.run(PROBE, [way, 0], cpu_seconds=5)
+        assert result.outcome is Outcome.DIED
+        assert says in result.value
+    pool.close()
+
+
+def test_workers_that_can_not_start_say_why_and_cost_no_time_each() -> None:
+    pool = Pool(2, preload="no_such_module")
+    results = pool.run_many(PROBE, [["echo", 1]] * 200, cpu_seconds=5)
+    assert {r.outcome for r in results} == {Outcome.DIED}
+    assert all("No module named 'no_such_module'" in r.value for r in results)
+    assert pool.processes() == []
+    pool.preload = ""
+    assert pool.run(PROBE, ["echo", 1], cpu_seconds=5).outcome is Outcome.DONE
+    pool.close()
+
+
+def test_a_signal_from_outside_is_no_timeout(pool: Pool) -> None:
+    """The policy is blamed for a timeout, and nobody but its own CPU time may say so."""
+    assert pool.run(PROBE, ["signal", int(signal.SIGPROF)], cpu_seconds=5).outcome is Outcome.DIED
+    assert pool.run(PROBE, ["signal", int(signal.SIGXCPU)], cpu_seconds=5).outcome is Outcome.DIED
+
+
+def test_an_answer_that_is_no_json_is_a_failure(pool: Pool) -> None:
+    result = pool.run(PROBE, ["object", 0], cpu_seconds=5)
+    assert result.outcome is Outcome.FAILED
+    assert "not JSON serializable" in result.value
+
+
+def test_requests_and_answers_longer_than_a_socket_holds(pool: Pool) -> None:
+    texts = [f"{i}" * 3_000_000 for i in range(4)]
+    results = pool.run_many(PROBE, [["echo", text] for text in texts], cpu_seconds=20)
+    assert [r.value for r in results] == texts
+
+
+def test_no_process_outlives_a_forked_copy_of_the_caller(pool: Pool) -> None:
+    """It has copies of all channels, those of workers that are at a request too."""
+    asking = threading.Thread(target=lambda: pool.run(PROBE, ["sleep", 0.5], cpu_seconds=5))
+    asking.start()
+    time.sleep(0.3)
+    child = os.fork()
+    if child == 0:
+        time.sleep(20)
+        os._exit(0)
+    asking.join()
+    pids = members(set(pool.processes()))
+    pool.close()
+    try:
+        assert len(pids) > 1
+        assert left(set(pids)) == []
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_budget_says_what_it_left_out(pool: Pool, caplog: pytest.LogCaptureFixture) -> None:
+    pool.run_many(PROBE, [["sleep", 0.4]] * 12, cpu_seconds=5, budget_seconds=0.5)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "of 12 calls" in caplog.text
+    assert "budget of 0.5 s" in caplog.text

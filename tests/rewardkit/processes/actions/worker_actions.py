@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import time
@@ -26,6 +27,14 @@ def probe(action: str, argument: Any) -> Any:
         os._exit(3)
     elif action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    elif action == "signal":
+        os.kill(os.getpid(), argument)
+        time.sleep(5)
+    elif action == "crash":
+        faulthandler.enable()
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif action == "object":
+        return object()
     elif action == "memory":
         return len(bytearray(8 << 30))
     return argument
