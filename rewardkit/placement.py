@@ -7,7 +7,7 @@ A reward stands on the last token unless the formula says otherwise: ``x.spread(
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from rewardkit.algebra.values import Piece
 from rewardkit.batch import Floats, Mask
 from rewardkit.errors import CompileError
+from rewardkit.patterns import compiled
 
 _PART: Final = 512
 PATTERN_TIMEOUT_S: Final = 0.05
@@ -99,12 +100,9 @@ def _matches(pattern: str, text: str, row: int, count: int, token_ends: TokenEnd
 
 
 def _match_ends(pattern: str, text: str) -> list[int]:
-    import regex
-
-    compiled: Any = regex.compile(pattern)  # cached by the library
     ends: list[int] = []
     try:
-        for match in compiled.finditer(text, timeout=PATTERN_TIMEOUT_S):
+        for match in compiled(pattern).finditer(text, timeout=PATTERN_TIMEOUT_S):
             if match.end() > match.start():
                 ends.append(match.end())
     except TimeoutError:

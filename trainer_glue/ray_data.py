@@ -11,6 +11,7 @@ without Ray's account of it. What may not enter: anything that a row is worth.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
@@ -105,7 +106,7 @@ def ray_parts(
     shares = list(_shares(sources, fields, limit))
     with _quiet(), _ray() as restarts:
         try:
-            yield from _run(shares, fields, _Crew.of(shares, restarts), (reward.to_config(), render, step))
+            yield from _run(shares, fields, _Crew.of(shares, restarts), (os.getcwd(), reward.to_config(), render, step))
         except ray.exceptions.RayError as e:
             raise RunError(f"Ray did not finish the work: {str(e).strip()}") from e
 
@@ -190,7 +191,9 @@ def _cut(row: Mapping[str, Any], fields: Wanted) -> Iterator[dict[str, Any]]:
 class _Scoring:
     """An actor: one program, and workers for its share of the node's cores."""
 
-    def __init__(self, own: int, config: Mapping[str, Any], render: Render[Any], step: int | None) -> None:
+    def __init__(self, own: int, folder: str, config: Mapping[str, Any], render: Render[Any], step: int | None) -> None:
+        with contextlib.suppress(OSError):  # another node may lack it
+            os.chdir(folder)
         share_cores(max(1, cores() // own))
         self._config, self._render, self._step = config, render, step
         self._scorer: Scorer[Any] | None = None
@@ -248,7 +251,9 @@ def _ray() -> Iterator[int]:
     handler = signal.getsignal(signal.SIGTERM)
     try:
         try:
-            ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **options)
+            # Ray puts the folder that it is started in on its workers' path, before all else: a `numpy.py` is executed.
+            with contextlib.chdir("/"):
+                ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **options)
         except (ConnectionError, RuntimeError, ValueError) as e:
             raise ConfigError(
                 f"no work for the Ray at RAY_ADDRESS={address}: {e}",

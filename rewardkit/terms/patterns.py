@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from itertools import islice
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import numpy as np
-import regex
 from pydantic import AfterValidator, Field
 
 from rewardkit.algebra.define import term
 from rewardkit.batch import Batch, Mask, Score, Status
+from rewardkit.patterns import compiled
 
 BATCH_SECONDS: Final = 10.0
 """What rows that use up their deadline may take of one batch; from then on a row has a tenth of its deadline."""
@@ -23,15 +22,10 @@ Text = Annotated[str, Field(min_length=1)]
 
 def _checked_pattern(pattern: str) -> str:
     try:
-        _compiled(pattern)
-    except (regex.error, RecursionError, OverflowError) as e:
+        compiled(pattern)
+    except ValueError as e:
         raise ValueError(f"expected a regular expression: {e}") from None
     return pattern
-
-
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> Any:
-    return regex.compile(pattern)
 
 
 Pattern = Annotated[str, AfterValidator(_checked_pattern)]
@@ -84,7 +78,7 @@ def matches(
         pattern: the regular expression.
         deadline: seconds of CPU time for one response, at most 10.
     """
-    search = _compiled(pattern).search
+    search = compiled(pattern).search
     return _each(batch, deadline, lambda text, limit: search(text, timeout=limit) is not None)
 
 
@@ -107,7 +101,7 @@ def match_count(
         cap: the most that counts, at most 1,000.
         deadline: seconds of CPU time for one response, as in :func:`matches`.
     """
-    found = _compiled(pattern).finditer
+    found = compiled(pattern).finditer
     return _each(batch, deadline, lambda text, limit: sum(1.0 for _ in islice(found(text, timeout=limit), cap)))
 
 

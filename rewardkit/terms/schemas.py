@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-import regex
-
+from rewardkit.patterns import compiled
 from rewardkit.terms.optional import optional
 
 PATTERN_SECONDS: Final = 0.1
@@ -73,13 +72,13 @@ def _check_entry(key: str, value: Any) -> None:
         raise ValueError("patternProperties is not supported; use propertyNames with a pattern, and properties")
     if key == "pattern" and isinstance(value, str):
         try:
-            regex.compile(value)
-        except regex.error as e:
+            compiled(value)
+        except ValueError as e:
             raise ValueError(f"the pattern {value!r} doesn't compile: {e}") from None
 
 
 def _pattern_errors(jsonschema: Any, pattern: str, value: Any) -> Iterator[Any]:
-    if isinstance(value, str) and regex.search(pattern, value, timeout=PATTERN_SECONDS) is None:
+    if isinstance(value, str) and compiled(pattern).search(value, timeout=PATTERN_SECONDS) is None:
         yield jsonschema.ValidationError("no match")
 
 

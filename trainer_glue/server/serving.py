@@ -21,11 +21,11 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
 from rewardkit.errors import ConfigError, RewardKitError, RunError
+from rewardkit.processes.isolated import PYTHON, isolated_environment
 
 DRAIN_S: Final = {signal.SIGTERM: 30.0, signal.SIGINT: 1.0}
 """By what the answering process is told to end with: how long it waits for the next request on a connection, which it
@@ -112,16 +112,13 @@ class Parent:
         """An answering process that is ready, and its reward as `reward_from_config` reads it."""
         ready, told = os.pipe()
         inherited = self._socket.fileno()
-        # Not `python -m` alone: that puts the working folder before the standard library.
-        command = [sys.executable, "-P", "-m", "trainer_glue.server.serving", str(inherited), str(told)]
-        root = str(Path(__file__).parents[2])
-        path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+        command = [*PYTHON, "-m", "trainer_glue.server.serving", str(inherited), str(told)]
         child = subprocess.Popen(
             command,
             pass_fds=(inherited, told),
             stdin=subprocess.PIPE,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": path},
+            env=isolated_environment(),
         )
         os.close(told)
         assert child.stdin is not None

@@ -18,6 +18,7 @@ from rewardkit.algebra.values import Piece, Values
 from rewardkit.batch import Floats, Mask
 from rewardkit.errors import KindError, ParameterError
 from rewardkit.expression import Reward, TokenReward, as_reward, builds
+from rewardkit.patterns import compiled
 
 
 class Placement(Operation, family=True):
@@ -98,13 +99,11 @@ class On(OnTokens):
     json_name = "on"
 
     def __post_init__(self) -> None:
-        import regex
-
         if not isinstance(self.pattern, str) or not self.pattern:
             raise ParameterError(f"on({self.pattern!r}); expected a regular expression that is not empty")
         try:
-            regex.compile(self.pattern)
-        except regex.error as e:
+            compiled(self.pattern)
+        except ValueError as e:
             raise ParameterError(f"on({self.pattern!r}): not a regular expression: {e}") from e
 
     def piece(self, amount: Floats) -> Piece:

@@ -10,17 +10,15 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import trainer_glue
 from rewardkit.errors import ConfigError
+from rewardkit.processes.isolated import PYTHON, isolated_environment
 from trainer_glue.verl.config.draft import Draft
 from trainer_glue.verl.config.findings import ConfigFindings, Finding
 from trainer_glue.verl.config.keys import Where
@@ -129,15 +127,13 @@ def _verl_waiting(wanted: bool) -> Iterator[subprocess.Popen[str] | None]:
     if not wanted or importlib.util.find_spec("verl") is None:
         yield None
         return
-    root = str(Path(trainer_glue.__path__[0]).resolve().parent)
-    paths = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)
     with subprocess.Popen(
-        [sys.executable, "-m", "trainer_glue.verl.config.ask_verl"],
+        [*PYTHON, "-m", "trainer_glue.verl.config.ask_verl"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": paths},
+        env=isolated_environment(),
     ) as process:
         try:
             yield process

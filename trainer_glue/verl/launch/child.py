@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from rewardkit.processes.isolated import PYTHON
 from trainer_glue.verl.launch.supervisor import GRACE, KILL_TIMEOUT
 
 
@@ -39,7 +39,7 @@ class Child:
     ) -> None:
         self._grace = grace
         ours, theirs = None, None
-        argv = [sys.executable, "-m", "trainer_glue.verl.launch.supervisor", "--grace", str(grace)]
+        argv = [*PYTHON, "-m", "trainer_glue.verl.launch.supervisor", "--grace", str(grace)]
         if scratch is not None:
             argv += ["--scratch", str(scratch)]
         theirs, ours = os.pipe()  # neither is inherited: only `theirs` is handed over, as standard input

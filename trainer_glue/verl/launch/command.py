@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import os
 import shlex
-import site
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import trainer_glue
+from rewardkit.processes.isolated import PYTHON, isolated_environment
 
 if TYPE_CHECKING:
     from trainer_glue.verl.config import Resolved
@@ -97,7 +95,7 @@ def verl_command(resolved: Resolved, folder: RunFolder) -> VerlCommand:
         config, text = _config(resolved, folder, told)
     return VerlCommand(
         argv=(
-            sys.executable,
+            *PYTHON,
             "-m",
             "verl.trainer.main_ppo",
             f"--config-path={folder.config.parent}",
@@ -142,12 +140,9 @@ def _machine(resolved: Resolved) -> dict[str, str]:
 
 
 def _import_path() -> dict[str, str]:
-    """PYTHONPATH for verl's processes, where this package isn't installed but run from its folder."""
-    root = Path(trainer_glue.__path__[0]).resolve().parent
-    if str(root) in (*site.getsitepackages(), site.getusersitepackages()):
-        return {}
-    rest = os.environ.get("PYTHONPATH")
-    return {"PYTHONPATH": str(root) if not rest else f"{root}{os.pathsep}{rest}"}
+    """PYTHONPATH for verl's processes, where this process's own would not do."""
+    wanted = isolated_environment().get("PYTHONPATH", "")
+    return {} if wanted == os.environ.get("PYTHONPATH", "") else {"PYTHONPATH": wanted}
 
 
 def _config(resolved: Resolved, folder: RunFolder, told: Mapping[str, str] | None = None) -> tuple[dict[str, Any], str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rewardkit.errors import RunError
+from rewardkit.processes.isolated import PYTHON
 from trainer_glue.verl.launch import summary
 from trainer_glue.verl.launch.checkpoints import latest, mend, step_folder
 from trainer_glue.verl.launch.child import Child
@@ -175,7 +175,7 @@ class Run:
         if resolved.assets is None or (assets.model.exists() and assets.train.exists() and assets.val.exists()):
             return 0
         self._say("making the tiny model and its data")
-        command = (sys.executable, "-c", _MAKE_TINY, str(resolved.assets_folder), str(resolved.seed))
+        command = (*PYTHON, "-c", _MAKE_TINY, str(resolved.assets_folder), str(resolved.seed))
         with self._child(command, lock) as child:
             return child.wait()
 
