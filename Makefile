@@ -89,7 +89,7 @@ $(VERIFIERS_VENV)/bin/python:
 
 test-verifiers: $(VERIFIERS_VENV)/bin/python ## Test the adapter for verifiers with both of its generations, in an environment of its own.
 	for version in 0.3.1 0.4.0; do $(VERIFIERS_VENV)/bin/python -m pip install -q "verifiers==$$version" -e '.[testing]' \
-		&& $(VERIFIERS_VENV)/bin/python -m pytest tests/trainer_glue/test_verifiers.py || exit 1; done
+		&& $(VERIFIERS_VENV)/bin/python -m pytest tests/trainer_glue/adapters/test_verifiers.py || exit 1; done
 
 check: $(VENV)/.dev ## Lint and type-check.
 	$(BIN)/ruff check .

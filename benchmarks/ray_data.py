@@ -30,7 +30,7 @@ from rewardkit.scoring import Profile
 from rewardkit.scoring.files import gather, local_parts
 from rewardkit.scoring.tables import Tables, whole_parquet
 from rewardkit.source import load_reward
-from trainer_glue.ray_data import ray_parts
+from trainer_glue.engines.ray_data import ray_parts
 
 FORMULAS = (
     "gsm8k() + 0.1 * ends_with('.?!')",

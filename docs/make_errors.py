@@ -63,7 +63,7 @@ def _no_such_file() -> object:
 
 
 def _token_level() -> object:
-    from trainer_glue.compute_score import compute_score_of
+    from trainer_glue.adapters.compute_score import compute_score_of
 
     return compute_score_of("length(0.01).spread()")
 
@@ -82,7 +82,7 @@ def _no_recipe() -> object:
 
 
 def _unscored() -> object:
-    from trainer_glue.unscored import check_unscored
+    from trainer_glue.adapters.unscored import check_unscored
 
     scores = compile("gsm8k()")(Batch(["#### 4"] * 3, ground_truths=["4", None, None]))
     return check_unscored(scores, 0.2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,18 @@ from rewardkit.errors import DataError
 from rewardkit.placement import TokenEnds, place
 
 _UNSCORED = tuple(UNSCORED)
+UNSCORED_KEY: Final = "unscored"
+"""The key of a row without a score, 0 or 1, wherever numbers stand beside a reward; in a summary, the share of them."""
+
+
+def status_key(name: str) -> str:
+    """The key of a term's status code, wherever numbers stand beside a reward."""
+    return f"{name}/status"
+
+
+def milliseconds_key(name: str) -> str:
+    """The key of the milliseconds that a term took for a row: those of its batch, shared evenly."""
+    return f"{name}/ms"
 
 
 @dataclass(frozen=True)
@@ -78,12 +91,14 @@ class Scores:
         the rows that have a value; left out when none has) and ``<name>/status/<status>``.
         """
         found = _moments("total", self.total)
-        found["unscored"] = float(self.unscored.mean()) if len(self) else 0.0
+        found[UNSCORED_KEY] = float(self.unscored.mean()) if len(self) else 0.0
         for name, values in self.values.items():
             found.update(_moments(name, values))
             statuses = self.statuses[name]
             for status in Status:
-                found[f"{name}/status/{status.name.lower()}"] = float((statuses == status).mean()) if len(self) else 0.0
+                found[f"{status_key(name)}/{status.name.lower()}"] = (
+                    float((statuses == status).mean()) if len(self) else 0.0
+                )
         return found
 
     def first_reason(self) -> str | None:

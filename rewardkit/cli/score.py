@@ -166,7 +166,7 @@ def _ray() -> Any:
         MissingDependencyError: Ray, or what its data sets need, is not installed.
     """
     try:
-        return importlib.import_module("trainer_glue.ray_data")
+        return importlib.import_module("trainer_glue.engines.ray_data")
     except ModuleNotFoundError as e:
         if e.name is None or e.name.partition(".")[0] in ("rewardkit", "trainer_glue"):
             raise

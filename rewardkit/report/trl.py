@@ -4,7 +4,7 @@ Its columns are `step`, `prompt`, `completion`, one by the name of each reward f
 added, and `advantage`; the first releases had `reward` and `reward_NAME` in place of the names. There is no total but
 in those first releases, no weight, and no border between rewards and extras. So the total is the sum of all numeric
 columns, or of those that the user weighs, and the logged advantages tell whether that is what the trainer made of it.
-Where `trainer_glue.trl.RewardFunction` paid, its column `rewardkit` is the total and the others are its terms.
+Where `trainer_glue.adapters.trl.RewardFunction` paid, its column `rewardkit` is the total and the others are its terms.
 """
 
 from __future__ import annotations

@@ -16,10 +16,11 @@ from rewardkit.batch import Floats, Status, Statuses
 from rewardkit.errors import DataError
 from rewardkit.report.chunk import Rollouts, presumed
 from rewardkit.report.fields import Row, Where, numbers, numeric_names, optional_texts, steps, texts
+from rewardkit.scores import UNSCORED_KEY, milliseconds_key, status_key
 from rewardkit.scoring.fields import group_of
 
 NAME: Final = "verl dump"
-_OWN: Final = frozenset({"input", "output", "gts", "score", "step", "uid", "request_id", "unscored"})
+_OWN: Final = frozenset({"input", "output", "gts", "score", "step", "uid", "request_id", UNSCORED_KEY})
 
 
 def is_row(row: Row) -> bool:
@@ -35,18 +36,18 @@ def rollouts(rows: Sequence[Row], where: Where) -> Rollouts:
     """
     total = numbers(rows, "score", where, needed=True)
     numeric = numeric_names(rows)
-    if "unscored" in numeric:  # the score is a placeholder then
-        total[numbers(rows, "unscored", where) > 0] = np.nan
+    if UNSCORED_KEY in numeric:  # the score is a placeholder then
+        total[numbers(rows, UNSCORED_KEY, where) > 0] = np.nan
     terms: dict[str, Floats] = {}
     statuses: dict[str, Statuses] = {}
-    status_keys = {name for name in numeric if name.endswith("/status")}
+    status_keys = {name for name in numeric if name.endswith(status_key(""))}
     # A term without one value among these rows has a status all the same.
-    named = [*(n for n in numeric if n not in status_keys), *(key.removesuffix("/status") for key in status_keys)]
+    named = [*(n for n in numeric if n not in status_keys), *(key.removesuffix(status_key("")) for key in status_keys)]
     for name in dict.fromkeys(named):
-        if name in _OWN or name.endswith("/ms"):
+        if name in _OWN or name.endswith(milliseconds_key("")):
             continue
         terms[name] = numbers(rows, name, where)
-        key = f"{name}/status"
+        key = status_key(name)
         statuses[name] = _statuses(rows, key, where) if key in status_keys else presumed(terms[name])
     prompts = optional_texts(rows, "input", where)
     return Rollouts(

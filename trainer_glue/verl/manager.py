@@ -15,15 +15,10 @@ from them again.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import inspect
 import logging
-import threading
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -32,15 +27,18 @@ from rewardkit.batch import Status
 from rewardkit.declaration import Cost
 from rewardkit.decoding import Decoder
 from rewardkit.errors import CompileError, ConfigError
-from rewardkit.expression import Reward, TokenReward
 from rewardkit.processes.budget import batch_budget
 from rewardkit.processes.cores import share_cores
 from rewardkit.program import Program, compile
 from rewardkit.scores import Scores
 from rewardkit.source import load_reward, reward_from_config
-from trainer_glue.failures import FirstFailures
-from trainer_glue.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
+from trainer_glue.adapters.base import AnyReward
+from trainer_glue.adapters.end_tokens import end_token_ids
+from trainer_glue.adapters.first_failures import FirstFailures
+from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
+from trainer_glue.verl.queue import RequestQueue
 from trainer_glue.verl.rows import Row, batch_of, row_of, rows_of
+from trainer_glue.verl.wire import SECTION, batch_info, failed_info, row_info
 
 try:
     from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase as _Base
@@ -48,26 +46,8 @@ except ImportError:  # older than 0.7, or no verl at all: the class is then used
     _Base = object
 
 logger = logging.getLogger("rewardkit")
-STATUS_KEY: Final = "{}/status"
-MS_KEY: Final = "{}/ms"
-"""A term's milliseconds a row: those of the batch that the row was scored in, shared evenly."""
-SECTION: Final = "rewardkit"
 DEADLINE_S: Final = 300.0
 """Wall time that one call of a user's term may take in the reward loop."""
-_PATIENCE: Final = 1.0
-"""Seconds after which the next batch is not held up any longer."""
-_IN_FLIGHT: Final = 16
-"""Batches that are scored beside each other at most; the next one waits for a thread."""
-_Answer = asyncio.Future[dict[str, Any]]
-
-
-@dataclass(slots=True)
-class _Queue:
-    """The requests of one event loop that wait, the task that takes them, and the batches that are being scored."""
-
-    waiting: list[tuple[Row, _Answer]]
-    drainer: asyncio.Task[None] | None = None
-    in_flight: set[asyncio.Future[list[dict[str, Any]]]] = field(default_factory=set)
 
 
 class RewardManager(_Base):  # type: ignore[misc]
@@ -96,7 +76,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         num_examine: int = 0,
         compute_score: Any = None,
         config: Any = None,
-        reward: Reward | TokenReward | str | None = None,
+        reward: AnyReward | None = None,
         unscored_limit: float = UNSCORED_LIMIT,
         deadline: float | None = None,
         **kwargs: Any,
@@ -116,8 +96,8 @@ class RewardManager(_Base):  # type: ignore[misc]
         self._cheap = all(term.builtin and term.cost is Cost.CHEAP for term in terms)
         self._decoder = Decoder(tokenizer)
         self._max_response_length = _select(config, "data.max_response_length")
-        self._eos = _eos_ids(tokenizer)
-        self._queues: dict[asyncio.AbstractEventLoop, _Queue] = {}  # loops in several threads share no list
+        self._end_tokens = end_token_ids(tokenizer)
+        self._queue = RequestQueue(self._scored, in_place=self._cheap)
         self._deadline = _deadline(deadline, config)
         self._failures = FirstFailures()
         self._check_seam(config)
@@ -134,89 +114,17 @@ class RewardManager(_Base):  # type: ignore[misc]
         """
         try:
             item = data[-1]
-            row = row_of(item, max_response_length=self._max_response_length, eos=self._eos)
+            row = row_of(item, max_response_length=self._max_response_length, end_tokens=self._end_tokens)
         except Exception:
-            self._failures.tell("input", traceback.format_exc())
+            self._failures.log_once("input", traceback.format_exc())
             return self._failed()
-        loop = asyncio.get_running_loop()
-        future: _Answer = loop.create_future()
-        queue = self._queues.setdefault(loop, _Queue([]))
-        if queue.drainer is None or queue.drainer.done():  # none yet, or somebody cancelled it
-            queue.drainer = loop.create_task(self._drain(queue))
-        queue.waiting.append((row, future))
-        return await future
-
-    async def _drain(self, queue: _Queue) -> None:
-        """Score what waits, all of it at once; what arrives meanwhile is the next batch, and waits no longer than that.
-
-        A batch that takes long, with a judge or a slow term, is awaited beside the next ones.
-        """
-        loop = asyncio.get_running_loop()
-        try:
-            await asyncio.sleep(0)  # requests of the same tick join
-            while queue.waiting:
-                taken, queue.waiting = queue.waiting, []
-                rows = [row for row, _ in taken]
-                if self._cheap:
-                    self._answer([future for _, future in taken], self._scored(rows))
-                    continue
-                if len(queue.in_flight) >= _IN_FLIGHT:
-                    await asyncio.wait(queue.in_flight, return_when=asyncio.FIRST_COMPLETED)
-                scoring = self._start(rows, loop)
-                queue.in_flight.add(scoring)
-                scoring.add_done_callback(partial(self._hand_over, loop, [future for _, future in taken]))
-                await asyncio.wait({scoring}, timeout=_PATIENCE)
-        finally:
-            queue.drainer = None
-            self._forget(loop)
-
-    def _start(self, rows: list[Row], loop: asyncio.AbstractEventLoop) -> asyncio.Future[list[dict[str, Any]]]:
-        """Score in a thread of its own; a daemon, since the process may end while a term hangs."""
-        scoring: asyncio.Future[list[dict[str, Any]]] = loop.create_future()
-
-        def hand_over(results: list[dict[str, Any]]) -> None:
-            if not scoring.done():
-                scoring.set_result(results)
-
-        def work() -> None:
-            results = self._scored(rows)
-            with contextlib.suppress(RuntimeError):  # the loop has closed, and nobody waits
-                loop.call_soon_threadsafe(hand_over, results)
-
-        threading.Thread(target=work, name="rewardkit-scoring", daemon=True).start()
-        return scoring
-
-    def _hand_over(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        futures: list[_Answer],
-        scoring: asyncio.Future[list[dict[str, Any]]],
-    ) -> None:
-        queue = self._queues.get(loop)
-        if queue is not None:
-            queue.in_flight.discard(scoring)
-        self._forget(loop)
-        if not scoring.cancelled():
-            self._answer(futures, scoring.result())
-
-    def _forget(self, loop: asyncio.AbstractEventLoop) -> None:
-        """A loop's queue goes when nothing of it waits or is under way."""
-        queue = self._queues.get(loop)
-        if queue is None or queue.waiting or queue.in_flight:
-            return
-        if queue.drainer is None or queue.drainer.done():
-            del self._queues[loop]
-
-    def _answer(self, futures: list[_Answer], results: list[dict[str, Any]]) -> None:
-        for future, result in zip(futures, results, strict=True):
-            if not future.done() and not future.get_loop().is_closed():
-                future.set_result(result)
+        return await self._queue.ask(row)
 
     def _scored(self, rows: list[Row]) -> list[dict[str, Any]]:
         try:
             return self._score_rows(rows)
         except Exception:
-            self._failures.tell("scoring", traceback.format_exc())
+            self._failures.log_once("scoring", traceback.format_exc())
             return [self._failed() for _ in rows]
 
     def _score_rows(self, rows: list[Row]) -> list[dict[str, Any]]:
@@ -231,35 +139,22 @@ class RewardManager(_Base):  # type: ignore[misc]
             # A lone row is no group: what is relative to its group comes later, from the sampler.
             groups = list(range(len(members))) if "group" in self.program.needs else None
             scores = self.program.finish(leaves, step=step, groups=groups)
-            self._failures.tell_of(scores)
+            self._failures.log(scores)
             spent = {n: 1000 * leaves.spent[node].seconds / len(members) for n, node in self.program.terms.items()}
             for j, i in enumerate(members):
                 results[i] = self._result(scores, j, rows[i], spent)
         return results
 
     def _result(self, scores: Scores, j: int, row: Row, spent: Mapping[str, float]) -> dict[str, Any]:
-        unscored = bool(scores.unscored[j])
         in_v1 = row.step is not None
-        info: dict[str, Any] = {}
-        for name, values in scores.values.items():
-            value = float(values[j])
-            # verl 0.9 leaves None out of its validation means; one NaN would make the mean NaN.
-            info[name] = None if in_v1 and np.isnan(value) else value
-        for name in self.program.terms:
-            info[STATUS_KEY.format(name)] = int(scores.statuses[name][j])
-            info[MS_KEY.format(name)] = spent[name]
-        info["unscored"] = float(unscored)
-        score: float | None = 0.0 if unscored else float(scores.total[j])
+        score: float | None = 0.0 if scores.unscored[j] else float(scores.total[j])
         if in_v1 and not row.tokens:
             score = None  # verl would write it at index -1 of an empty tensor; the sampler drops the row
-        return {"reward_score": score, "reward_extra_info": info}
+        return {"reward_score": score, "reward_extra_info": row_info(scores, j, spent, none_for_nan=in_v1)}
 
     def _failed(self) -> dict[str, Any]:
         """The answer for a row that could not even be read: unscored, with the keys that every row has."""
-        info: dict[str, Any] = dict.fromkeys(self.program.names)
-        for name in self.program.terms:
-            info |= {STATUS_KEY.format(name): int(Status.ERROR), MS_KEY.format(name): 0.0}
-        return {"reward_score": 0.0, "reward_extra_info": {**info, "unscored": 1.0}}
+        return {"reward_score": 0.0, "reward_extra_info": failed_info(self.program)}
 
     # ------------------------------------------------------------------ verl 0.2 to 0.7.0: whole batches
 
@@ -283,7 +178,7 @@ class RewardManager(_Base):  # type: ignore[misc]
             tensor = data.batch["rm_scores"]
             return {"reward_tensor": tensor, "reward_extra_info": {}} if return_dict else tensor
         responses = data.batch["responses"]
-        rows = rows_of(data, max_response_length=self._max_response_length, eos=self._eos)
+        rows = rows_of(data, max_response_length=self._max_response_length, end_tokens=self._end_tokens)
         rows = self._with_prompts(rows, data.batch)
         step = (getattr(data, "meta_info", None) or {}).get("global_steps")
         batch = batch_of(rows, self._decoder, step=step, tokens="tokens" in self.program.needs)
@@ -291,7 +186,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         with batch_budget():
             scores = self.program.finish(self.program.leaves(batch), step=step, groups=groups)
         check_unscored(scores, self.unscored_limit)
-        self._failures.tell_of(scores)
+        self._failures.log(scores)
         mask = data.batch["attention_mask"][:, -responses.shape[-1] :].cpu().numpy().astype(np.bool_)
         if "response_mask" in data.batch:
             mask &= data.batch["response_mask"].cpu().numpy().astype(np.bool_)
@@ -304,10 +199,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         reward_tensor = torch.from_numpy(tensor).to(responses.device)
         if not return_dict:
             return reward_tensor
-        extra = {name: values.tolist() for name, values in scores.values.items()}
-        extra.update({STATUS_KEY.format(n): scores.statuses[n].tolist() for n in self.program.terms})
-        extra["unscored"] = scores.unscored.astype(float).tolist()
-        return {"reward_tensor": reward_tensor, "reward_extra_info": extra}
+        return {"reward_tensor": reward_tensor, "reward_extra_info": batch_info(self.program, scores)}
 
     def _with_prompts(self, rows: list[Row], batch: Any) -> list[Row]:
         """The rows with their prompts as text, where somebody reads them: older versions hand over tokens only."""
@@ -357,7 +249,7 @@ def _positional(args: tuple[Any, ...], config: Any, tokenizer: Any, num_examine:
     return args[0], args[1] if len(args) > 1 else tokenizer, num_examine
 
 
-def _program(reward: Reward | TokenReward | str | None, config: Any) -> Program:
+def _program(reward: AnyReward | None, config: Any) -> Program:
     if isinstance(reward, str):
         return compile(load_reward(reward).reward)
     if reward is not None:
@@ -390,13 +282,3 @@ def _select(config: Any, key: str) -> Any:
             return None
         config = config.get(part) if hasattr(config, "get") else getattr(config, part, None)
     return config
-
-
-def _eos_ids(tokenizer: Any) -> frozenset[int]:
-    """The ids that end a response: the tokenizer's own, and Llama-3's end of turn."""
-    ids = {getattr(tokenizer, "eos_token_id", None)}
-    for token in ("<|eot_id|>", "<|end_of_text|>", "<|im_end|>"):
-        found = getattr(tokenizer, "convert_tokens_to_ids", lambda _: None)(token)
-        if isinstance(found, int) and found != getattr(tokenizer, "unk_token_id", None):
-            ids.add(found)
-    return frozenset(i for i in ids if isinstance(i, int))

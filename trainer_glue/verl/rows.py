@@ -13,6 +13,7 @@ import numpy as np
 
 from rewardkit.batch import Batch
 from rewardkit.decoding import Decoder
+from trainer_glue.adapters.messages import prompt_text
 
 
 class Row(NamedTuple):
@@ -28,14 +29,14 @@ class Row(NamedTuple):
     step: int | None
 
 
-def row_of(item: Any, *, max_response_length: int | None = None, eos: frozenset[int] = frozenset()) -> Row:
+def row_of(item: Any, *, max_response_length: int | None = None, end_tokens: frozenset[int] = frozenset()) -> Row:
     """The row of one item of a DataProto.
 
     Args:
         item: what ``data[i]`` gives: ``batch`` with ``responses`` (T,) and ``attention_mask`` (P + T,), and
             ``non_tensor_batch`` with the dataset's columns.
         max_response_length: the length at which verl cuts, to tell a cut response from a finished one.
-        eos: the token ids that finish a response.
+        end_tokens: the token ids that finish a response.
     """
     responses, columns = item.batch["responses"], item.non_tensor_batch
     width = int(responses.shape[-1])
@@ -44,12 +45,14 @@ def row_of(item: Any, *, max_response_length: int | None = None, eos: frozenset[
     tokens = responses[:length].tolist()
     return Row(
         tokens,
-        _truncated(tokens, max_response_length, eos),
+        _truncated(tokens, max_response_length, end_tokens),
         *(read(columns.get(column)) for column, read in _READERS.items()),
     )
 
 
-def rows_of(data: Any, *, max_response_length: int | None = None, eos: frozenset[int] = frozenset()) -> list[Row]:
+def rows_of(
+    data: Any, *, max_response_length: int | None = None, end_tokens: frozenset[int] = frozenset()
+) -> list[Row]:
     """All rows of a DataProto, as `row_of` reads them one by one; tokens are views of one array."""
     columns = data.non_tensor_batch
     responses = data.batch["responses"].cpu().numpy()
@@ -64,7 +67,7 @@ def rows_of(data: Any, *, max_response_length: int | None = None, eos: frozenset
         return [read(None)] * n if values is None else [read(value) for value in values]
 
     tokens = [responses[i, :length] for i, length in enumerate(lengths.tolist())]
-    truncated = [_truncated(ids, max_response_length, eos) for ids in tokens]
+    truncated = [_truncated(ids, max_response_length, end_tokens) for ids in tokens]
     read = [read_all(column, reader) for column, reader in _READERS.items()]
     return list(map(Row, tokens, truncated, *read))
 
@@ -92,21 +95,16 @@ def batch_of(rows: Sequence[Row], decoder: Decoder, *, step: int | None = None, 
 
 
 def ground_truth_of(reward_model: Any) -> Any:
-    """The gold of verl's ``reward_model`` column; None where there is none."""
-    gold = _mapping(reward_model).get("ground_truth")
-    if isinstance(gold, np.ndarray):
-        return gold.tolist()
-    return gold.item() if isinstance(gold, np.generic) else gold
+    """The ground truth of verl's ``reward_model`` column; None where there is none."""
+    truth = _mapping(reward_model).get("ground_truth")
+    if isinstance(truth, np.ndarray):
+        return truth.tolist()
+    return truth.item() if isinstance(truth, np.generic) else truth
 
 
 def prompt_of(messages: Any) -> str | None:
-    """The prompt's text: the contents of its chat messages, a blank line between them."""
-    if messages is None:
-        return None
-    if isinstance(messages, str):
-        return messages
-    contents = [_mapping(m).get("content") for m in messages]
-    return "\n\n".join(c for c in contents if isinstance(c, str))
+    """The prompt's text; None where the row has no prompt."""
+    return None if messages is None else prompt_text(messages)
 
 
 def _text(value: Any) -> str | None:
@@ -136,7 +134,7 @@ def _as_list(tokens: Sequence[int]) -> list[int]:
     return tokens if isinstance(tokens, list) else np.asarray(tokens).tolist()
 
 
-def _truncated(tokens: Sequence[int], most: int | None, eos: frozenset[int]) -> bool | None:
-    if most is None or not eos:
+def _truncated(tokens: Sequence[int], most: int | None, end_tokens: frozenset[int]) -> bool | None:
+    if most is None or not end_tokens:
         return None
-    return len(tokens) >= most and tokens[-1] not in eos if len(tokens) else False
+    return len(tokens) >= most and tokens[-1] not in end_tokens if len(tokens) else False

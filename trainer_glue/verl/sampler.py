@@ -23,7 +23,7 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBufferAsync as _VerlAsync
 
 from rewardkit.algebra.operations.placement import On
 from rewardkit.algebra.values import Column
-from rewardkit.batch import Batch, Status
+from rewardkit.batch import Batch
 from rewardkit.column import run_term
 from rewardkit.decoding import Decoder
 from rewardkit.errors import CompileError
@@ -31,11 +31,9 @@ from rewardkit.expression import TokenReward
 from rewardkit.program import Leaves, Program, compile
 from rewardkit.scores import Scores
 from rewardkit.source import reward_from_config
-from trainer_glue.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
-from trainer_glue.verl.manager import MS_KEY, STATUS_KEY
+from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 from trainer_glue.verl.rows import ground_truth_of, prompt_of
-
-PREFIX = "reward"
+from trainer_glue.verl.wire import PREFIX, SECTION, column_of, mean_milliseconds
 
 
 class _Rewarding:
@@ -46,7 +44,7 @@ class _Rewarding:
         if options.get("poll_interval") is not None:
             kwargs["poll_interval"] = float(options["poll_interval"])
         super().__init__(*args, **kwargs)
-        wired = options.get("rewardkit")
+        wired = options.get(SECTION)
         if wired is None:
             raise CompileError(
                 "rewardkit's sampler got no formula",
@@ -161,17 +159,12 @@ class _Rows:
         return [getattr(v, "data", v) for v in list(self._data[name])]
 
     def column(self, name: str) -> Column:
-        """A term's column from what ``run_single`` sent; a row that sent nothing is an ERROR."""
-        statuses = np.asarray([i.get(STATUS_KEY.format(name), Status.ERROR) for i in self._infos], dtype=np.int8)
-        values = np.asarray([np.nan if (v := i.get(name)) is None else float(v) for i in self._infos])
-        values[statuses != Status.SCORED] = np.nan
-        return Column(values, statuses)
+        """A term's column from what ``run_single`` sent."""
+        return column_of(self._infos, name)
 
     def milliseconds(self) -> dict[str, float]:
-        """The terms' time a row in the reward loop, its mean over the rows that were scored there."""
-        keys = [MS_KEY.format(name) for name in self._terms]
-        found = {key: [float(info[key]) for info in self._infos if info.get(key) is not None] for key in keys}
-        return {key: sum(times) / len(times) for key, times in found.items() if times}
+        """The terms' time for one row in the reward loop."""
+        return mean_milliseconds(self._infos, self._terms)
 
     def batch(self, step: int, texts: list[str]) -> Batch:
         """The columns of the batch that stage two may still read."""

@@ -193,7 +193,7 @@ def test_a_total_that_is_logged_as_such_is_taken(tmp_path: Path) -> None:
     report = report_on(file)
     assert (report.total.mean, list(report.terms)) == (3.0, ["reward_x"])
     write_lines(file, [{"step": 3, "prompt": "q", "completion": "a", "rewardkit": 2.0, "gsm8k": 1.0, "length": 5.0}])
-    assert report_on(file).total.mean == 2.0  # trainer_glue.trl.RewardFunction's column
+    assert report_on(file).total.mean == 2.0  # trainer_glue.adapters.trl.RewardFunction's column
 
 
 def test_chat_messages_are_texts(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from rewardkit.scores import Scores
 
 UNSCORED_LIMIT: Final = 0.2
 """The share of a batch that may be unscored before the run is stopped."""
+ROWS_THAT_SAY_SOMETHING: Final = 50
+"""Rows over which a running share says something."""
 
 
 def fill_unscored(scores: Scores, groups: Sequence[Hashable] | None) -> Floats:
@@ -44,8 +46,8 @@ def check_unscored(scores: Scores, limit: float, reason: str | None = None) -> N
     Raises:
         UnscoredError: over the limit; the message names the statuses, the terms, and the first reason.
     """
-    share = float(scores.unscored.mean()) if len(scores) else 0.0
-    if share <= limit:
+    unscored = int(scores.unscored.sum())
+    if unscored <= limit * len(scores):
         return
     causes = []
     for name, statuses in scores.statuses.items():
@@ -53,9 +55,43 @@ def check_unscored(scores: Scores, limit: float, reason: str | None = None) -> N
             count = int((statuses == status).sum())
             if count:
                 causes.append(f"{name}: {count} {status.name}")
-    why = reason or scores.first_reason()
-    raise UnscoredError(
-        f"{share:.0%} of {len(scores)} responses could not be scored, and the limit is {limit:.0%} "
-        f"({'; '.join(causes) or 'no route applies'})" + (f"\nfirst reason: {why.strip()}" if why else ""),
+    raise _over_the_limit(
+        f"{len(scores)} responses could not be scored",
+        f" ({'; '.join(causes) or 'no route applies'})",
+        unscored / len(scores),
+        limit,
+        reason or scores.first_reason(),
+    )
+
+
+class RunningShare:
+    """The share of unscored rows over a whole run, for a trainer that hands over a row at a time.
+
+    Args:
+        limit: the share that may be unscored.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self.rows = self.unscored = 0
+
+    def count(self, scores: Scores) -> None:
+        """Count a batch.
+
+        Raises:
+            UnscoredError: over the limit, once ``ROWS_THAT_SAY_SOMETHING`` rows have come.
+        """
+        self.rows += len(scores)
+        self.unscored += int(scores.unscored.sum())
+        if self.rows < ROWS_THAT_SAY_SOMETHING or self.unscored <= self.limit * self.rows:
+            return
+        what = f"{self.rows} responses so far could not be scored"
+        raise _over_the_limit(what, "", self.unscored / self.rows, self.limit, scores.first_reason())
+
+
+def _over_the_limit(what: str, causes: str, share: float, limit: float, reason: str | None) -> UnscoredError:
+    return UnscoredError(
+        f"{share:.0%} of {what}, and the limit is {limit:.0%}{causes}"
+        + (f"\nfirst reason: {reason.strip()}" if reason else ""),
         hint="mend the term or the data; `unscored_limit` raises the limit where such rows are expected",
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import CompileError, ConfigError, UnscoredError
-from trainer_glue.trl import RewardFunction
+from trainer_glue.adapters.trl import RewardFunction
 
 PROMPTS = [[{"role": "user", "content": "What is 2 + 2?"}]] * 2 + [[{"role": "user", "content": "And 3 + 3?"}]] * 2
 

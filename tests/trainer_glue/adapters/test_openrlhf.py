@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import CompileError, DataError, UnscoredError
-from trainer_glue.openrlhf import reward_func_of
+from trainer_glue.adapters.openrlhf import reward_func_of
 
 torch = pytest.importorskip("torch")
 
 PROMPT = "<|im_start|>user\n6 * 7?<|im_end|>\n<|im_start|>assistant\n"
 FILE = """
-from trainer_glue.openrlhf import reward_func_of
+from trainer_glue.adapters.openrlhf import reward_func_of
 reward_func = reward_func_of("gsm8k() + 0.1 * ends_with('.?!', min_words=0)")
 """
 

@@ -33,7 +33,7 @@ reward = picky() + 0.5 * math_equal()
 
 def test_without_ray_one_error_names_the_extra(tmp_path, capsys, monkeypatch):
     (tmp_path / "d.jsonl").write_text('{"response": "a"}\n')
-    monkeypatch.delitem(sys.modules, "trainer_glue.ray_data", raising=False)
+    monkeypatch.delitem(sys.modules, "trainer_glue.engines.ray_data", raising=False)
     monkeypatch.setitem(sys.modules, "ray", None)
     assert run(["score", "length()", str(tmp_path / "d.jsonl"), "--engine", "ray"]) == 2
     assert "--engine ray needs Ray Data; ray is not installed\n  hint: pip install 'rewardkit-rl[ray]'" in (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rewardkit.errors import CompileError
-from trainer_glue.compute_score import compute_score_of
+from trainer_glue.adapters.compute_score import compute_score_of
 
 
 def test_score_values_and_statuses_under_the_same_keys() -> None:

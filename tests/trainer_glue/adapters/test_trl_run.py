@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("trl", reason="needs TRL: pip install trl")
 
-from trainer_glue.trl import RewardFunction
+from trainer_glue.adapters.trl import RewardFunction
 
 pytestmark = pytest.mark.run
 

@@ -14,7 +14,7 @@ import pytest
 
 from rewardkit import Sample, term
 from rewardkit.errors import CompileError, MissingDependencyError
-from trainer_glue.verifiers import rubric_of, task_reward_of
+from trainer_glue.adapters.verifiers import rubric_of, task_reward_of
 
 
 @term(bounds=(0, 1))

@@ -1,0 +1,76 @@
+"""What travels from the reward loop to the sampler: the numbers of a row's extra info, and how they are read again.
+
+The keys are the same for every row of a formula: each name's value, each term's status code and milliseconds, and
+``unscored``. verl shows them in its validation metrics and dumps under the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from rewardkit.algebra.values import Column
+from rewardkit.batch import Status
+from rewardkit.program import Program
+from rewardkit.scores import UNSCORED_KEY, Scores, milliseconds_key, status_key
+
+SECTION: Final = "rewardkit"
+"""The section of verl's ``reward.reward_kwargs`` and ``sampler_kwargs`` that holds the formula."""
+PREFIX: Final = "reward"
+"""What the keys of the training metrics begin with."""
+
+
+def row_info(scores: Scores, row: int, milliseconds: Mapping[str, float], *, none_for_nan: bool) -> dict[str, Any]:
+    """The extra info of one row.
+
+    Args:
+        scores: of a batch.
+        row: which row of it.
+        milliseconds: of each term, for one row.
+        none_for_nan: verl 0.9 leaves None out of its validation means; one NaN would make the mean NaN.
+    """
+    info: dict[str, Any] = {}
+    for name, values in scores.values.items():
+        value = float(values[row])
+        info[name] = None if none_for_nan and np.isnan(value) else value
+    for name, spent in milliseconds.items():
+        info[status_key(name)] = int(scores.statuses[name][row])
+        info[milliseconds_key(name)] = spent
+    info[UNSCORED_KEY] = float(scores.unscored[row])
+    return info
+
+
+def failed_info(program: Program) -> dict[str, Any]:
+    """The extra info of a row that could not even be read: every key, and the status ERROR."""
+    info: dict[str, Any] = dict.fromkeys(program.names)
+    for name in program.terms:
+        info |= {status_key(name): int(Status.ERROR), milliseconds_key(name): 0.0}
+    return {**info, UNSCORED_KEY: 1.0}
+
+
+def batch_info(program: Program, scores: Scores) -> dict[str, list[Any]]:
+    """The extra info of a whole batch, one list a key, as verl up to 0.7.0 takes it."""
+    info: dict[str, list[Any]] = {name: values.tolist() for name, values in scores.values.items()}
+    info |= {status_key(name): scores.statuses[name].tolist() for name in program.terms}
+    info[UNSCORED_KEY] = scores.unscored.astype(float).tolist()
+    return info
+
+
+def column_of(infos: Sequence[Mapping[str, Any]], name: str) -> Column:
+    """A term's column, read from the extra info of many rows; a row that sent nothing is an ERROR."""
+    statuses = np.asarray([info.get(status_key(name), Status.ERROR) for info in infos], dtype=np.int8)
+    values = np.asarray([np.nan if (value := info.get(name)) is None else float(value) for info in infos])
+    values[statuses != Status.SCORED] = np.nan
+    return Column(values, statuses)
+
+
+def mean_milliseconds(infos: Sequence[Mapping[str, Any]], terms: Sequence[str]) -> dict[str, float]:
+    """By key, the terms' time for one row in the reward loop: the mean over the rows that were scored there."""
+    means: dict[str, float] = {}
+    for key in map(milliseconds_key, terms):
+        times = [float(info[key]) for info in infos if info.get(key) is not None]
+        if times:
+            means[key] = sum(times) / len(times)
+    return means
