@@ -30,7 +30,7 @@ from verl import DataProto
 from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
 
 from trainer_glue.verl.config.compose import composed
-from trainer_glue.verl.config.installed import find_verl
+from trainer_glue.verl.versions.installed import find_verl
 
 FORMULA = "math_equal() + 0.1 * ends_with('.?!')"
 NAIVE = """

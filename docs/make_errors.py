@@ -188,7 +188,7 @@ FORMULA: Mapping[str, tuple[str, str]] = {
     "weight-zero": ("A term is logged and never paid.", "Nothing, if it is meant."),
     "group-relative": (
         "A part compares the responses to one prompt.",
-        "Use verl 0.9.1, or 0.3 to 0.7.0; give `rewardkit score` the column `group`.",
+        "Use a trainer that hands over whole groups (its page has the table); give `rewardkit score` the column `group`.",
     ),
     "schedule-without-step": (
         "A weight follows the training step, which only a run has.",

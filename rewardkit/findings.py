@@ -167,9 +167,8 @@ def _group_relative(root: Expression) -> Iterator[Finding]:
                 Level.NOTE,
                 Certainty.PROVED,
                 short(node),
-                f"{short(node)} needs all responses of a prompt together. verl 0.9.1 gives them through rewardkit's "
-                "sampler, verl 0.3 to 0.7.0 through the manager's batch; verl 0.7.1 to 0.9.0 scores row by row and "
-                "can't. `rewardkit score` takes them from the column `group`",
+                f"{short(node)} needs all responses of a prompt together. A trainer that hands over one response at a "
+                "time can't carry it. `rewardkit score` takes them from the column `group`",
             )
 
 

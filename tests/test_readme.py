@@ -40,6 +40,14 @@ def test_every_command_of_the_shell_blocks_exists() -> None:
     assert set(re.findall(r"(?:`|^)make ([a-z-]+)", README.read_text(), re.MULTILINE)) <= targets
 
 
+def test_the_table_of_verl_s_versions_is_what_the_code_knows() -> None:
+    from trainer_glue.verl.versions import BATCHED_TESTED, table
+
+    text = README.read_text()
+    assert table() in text
+    assert f"inside {', '.join(BATCHED_TESTED[:-1])} and {BATCHED_TESTED[-1]}" in text
+
+
 def test_the_yaml_block_pays_by_the_formula_that_it_shows() -> None:
     yaml = pytest.importorskip("yaml")
     pytest.importorskip("verl")

@@ -7,7 +7,7 @@
 
 The thinnest integration point: one text and its ground truth at a time. Every version of verl has it. It carries
 neither groups nor tokens nor the training step, and it has no word for "unscored": such a row is paid 0 and says so.
-Where the launch script may be changed, `rewardkit config verl-args` prints the keys of the reward manager, which carries
+Where the launch script may be changed, `rewardkit config verl-args` prints the keys of the reward manager. It carries
 all of it.
 """
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from rewardkit.source import RewardSource
 from trainer_glue.verl.config.compose import composed
-from trainer_glue.verl.config.installed import find_verl
 from trainer_glue.verl.config.wiring import wire_reward
+from trainer_glue.verl.versions.installed import find_verl
 
 _BARE: Final = re.compile(r"[A-Za-z_/.][\w/.\-]*", re.ASCII)
 """Text that hydra reads as it is; all else goes into quotes."""

@@ -10,7 +10,7 @@ from typing import Final
 
 import yaml
 
-from trainer_glue.verl.config.installed import Verl
+from trainer_glue.verl.versions.installed import Verl
 
 _RULER: Final = re.compile(r"^#\s*(?P<text>.*)$")
 

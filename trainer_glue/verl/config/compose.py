@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from trainer_glue.verl.config.findings import ConfigFindings, Finding
-from trainer_glue.verl.config.installed import Verl
 from trainer_glue.verl.config.overrides import COMMAND_LINE
 from trainer_glue.verl.config.schema import Key, build_schema
+from trainer_glue.verl.versions.installed import Verl
 
 
 def composed(verl: Verl, groups: tuple[str, ...] = ()) -> tuple[dict[str, Any], Key]:

@@ -1,4 +1,4 @@
-"""Whether a key, or a value, is one of an older verl's: the table of `generations`, looked up."""
+"""Whether a key, or a value, is one of an older verl's: the table of `versions.keys`, looked up."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_glue.verl.config.findings import Severity
-from trainer_glue.verl.config.generations import MOVED, OLD_VALUES, Moved, OldValue
 from trainer_glue.verl.config.schema import Key
+from trainer_glue.verl.versions.keys import MOVED, OLD_VALUES, Moved, OldValue
 
 _MOVED: Final[Mapping[str, Moved]] = {m.old: m for m in MOVED}
 _VALUES: Final[Mapping[tuple[str, str], OldValue]] = {(v.key, v.value): v for v in OLD_VALUES}

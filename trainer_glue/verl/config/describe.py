@@ -10,12 +10,12 @@ from rewardkit.errors import ConfigError
 from trainer_glue.verl.config.comments import verl_comments
 from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.dead_keys import dead_key
-from trainer_glue.verl.config.installed import find_verl
 from trainer_glue.verl.config.keys import in_words, suggest
 from trainer_glue.verl.config.overrides import full_key
 from trainer_glue.verl.config.schema import Key
 from trainer_glue.verl.config.settings import SETTINGS, Setting
 from trainer_glue.verl.config.written import OWN, SECTION, dig
+from trainer_glue.verl.versions.installed import find_verl
 
 
 @dataclass(frozen=True)

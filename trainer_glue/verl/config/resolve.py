@@ -22,7 +22,6 @@ from trainer_glue.verl.config.data_files import check_data
 from trainer_glue.verl.config.draft import Check, Draft
 from trainer_glue.verl.config.findings import ConfigFindings, Finding, raise_errors
 from trainer_glue.verl.config.idle_keys import check_idle
-from trainer_glue.verl.config.installed import find_verl
 from trainer_glue.verl.config.keys import check_key, check_keys
 from trainer_glue.verl.config.machine import ROLLOUT, wire_machine
 from trainer_glue.verl.config.model_folder import check_model
@@ -45,6 +44,7 @@ from trainer_glue.verl.config.wiring import (
 from trainer_glue.verl.config.written import Written, dig, drop, merge, put, without
 from trainer_glue.verl.config.yaml_file import YamlFile, read_yaml
 from trainer_glue.verl.tiny import TRAIN_ROWS
+from trainer_glue.verl.versions.installed import find_verl
 
 DEFAULT_SEED: Final = 42
 ENVIRONMENT: Final = frozenset({"missing-file", "missing-model", "no-accelerator"})

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 
-from trainer_glue.verl.cpu.workarounds import apply_workarounds, refuse_untested
+from trainer_glue.verl.cpu.workarounds import apply_workarounds
+from trainer_glue.verl.versions.installed import find_verl
 
 # First of all: on another version the imports below may fail with something that tells a user nothing.
-refuse_untested()
+find_verl()  # in another version the lines that the workarounds name may have moved
 
 import torch  # noqa: E402
 from verl.plugin.platform.platform_manager import PlatformRegistry  # noqa: E402

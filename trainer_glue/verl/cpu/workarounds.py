@@ -8,36 +8,9 @@ fits. What an extension point can do (platform, rollout, config key) does not be
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
-
-from rewardkit.errors import MissingDependencyError
-
-VERL_VERSIONS: Final = ("0.9.1",)
-"""The versions of verl that the lines below were read in and the canaries ran against."""
-
-
-def refuse_untested() -> None:
-    """Refuse a verl in which the lines below may have moved.
-
-    Raises:
-        MissingDependencyError: verl is absent, or another version.
-    """
-    tested = ", ".join(VERL_VERSIONS)
-    try:
-        version = importlib.metadata.version("verl")
-    except importlib.metadata.PackageNotFoundError:
-        raise MissingDependencyError(
-            f"verl is not installed; training on the CPU was tested with {tested}",
-            hint="pip install 'rewardkit-rl[verl]'",
-        ) from None
-    if version not in VERL_VERSIONS:
-        raise MissingDependencyError(
-            f"verl {version} is installed; training on the CPU patches verl and was tested with {tested} only",
-            hint=f"pip install verl=={VERL_VERSIONS[-1]}, or train on an accelerator",
-        )
 
 
 class CpuDevice(str):

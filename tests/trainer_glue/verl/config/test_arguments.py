@@ -16,10 +16,10 @@ from omegaconf import OmegaConf
 from rewardkit.source import load_reward, reward_from_config
 from trainer_glue.verl.config import recipe_names, resolve
 from trainer_glue.verl.config.arguments import config_arguments, hydra_value, quoted_lines, reward_arguments
-from trainer_glue.verl.config.installed import find_verl
 from trainer_glue.verl.config.overrides import _plain
 from trainer_glue.verl.launch.command import verl_command
 from trainer_glue.verl.launch.folder import RunFolder
+from trainer_glue.verl.versions.installed import find_verl
 
 USER_FILE = '''\
 from rewardkit import Sample, term

@@ -10,11 +10,11 @@ from rewardkit.errors import ConfigError
 from trainer_glue.verl.config.comments import verl_comments
 from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.describe import describe, describe_settings
-from trainer_glue.verl.config.installed import find_verl
 from trainer_glue.verl.config.recipes import FOLDER
 from trainer_glue.verl.config.settings import KL, SETTINGS
 from trainer_glue.verl.config.values import check_values
 from trainer_glue.verl.config.yaml_file import read_yaml
+from trainer_glue.verl.versions.installed import find_verl
 
 
 def test_every_setting_is_a_key_and_says_what_it_means() -> None:

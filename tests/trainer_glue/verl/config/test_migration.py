@@ -18,8 +18,6 @@ from tests.profiles import examples
 from trainer_glue.verl.config import ConfigFindings
 from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.dead_keys import new_place
-from trainer_glue.verl.config.generations import MOVED, OLD_VALUES
-from trainer_glue.verl.config.installed import find_verl
 from trainer_glue.verl.config.keys import check_keys
 from trainer_glue.verl.config.migration import Report, migrate
 from trainer_glue.verl.config.migration.edits import Edits, scalar
@@ -27,6 +25,8 @@ from trainer_glue.verl.config.recipes import FOLDER, recipe_names
 from trainer_glue.verl.config.validation import validate
 from trainer_glue.verl.config.written import dig
 from trainer_glue.verl.config.yaml_file import Loader, read_yaml
+from trainer_glue.verl.versions.installed import find_verl
+from trainer_glue.verl.versions.keys import MOVED, OLD_VALUES
 
 WALK_THROUGH = """\
 # GRPO for Llama-3, as a walk-through of early verl has it.

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from trainer_glue.verl.config.compose import composed
-from trainer_glue.verl.config.installed import find_verl
 from trainer_glue.verl.config.keys import check_keys, suggest
 from trainer_glue.verl.config.schema import Key
+from trainer_glue.verl.versions.installed import find_verl
 
 
 @pytest.fixture(scope="module")

