@@ -4,6 +4,7 @@ Pure functions on texts. What may not enter: the algebra, batches, trainers, sym
 and any path from model text to ``eval``, ``sympify`` or ``parse_expr``.
 """
 
+from rewardkit.answers.choice import grade_choice
 from rewardkit.answers.compare import Comparison, compare
 from rewardkit.answers.extract import Answer, Mode, extract
 from rewardkit.answers.grade import Grade
@@ -11,7 +12,7 @@ from rewardkit.answers.gsm8k import MODES, GSM8KMode, grade_gsm8k
 from rewardkit.answers.latex.same import MathRules
 from rewardkit.answers.math_extract import extract_math
 from rewardkit.answers.math_grade import compare_math, gold_texts, grade_math, grade_math_many, shared_pool
-from rewardkit.answers.plain import grade_choice, grade_exact, grade_numeric
+from rewardkit.answers.plain import grade_exact, grade_numeric
 
 __all__ = [
     "MODES",

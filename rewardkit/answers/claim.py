@@ -15,7 +15,16 @@ from typing import Final, NamedTuple
 from rewardkit.answers.beside import CLAUSES, is_beside
 from rewardkit.answers.number import NUMBER, Number, all_numbers, decimal, has_long_run, next_number, value_of
 from rewardkit.answers.scale import may_scale, scaled
-from rewardkit.answers.words import AND_WORDS, ATTACHED_AND, ATTACHED_OR, CJK, OR_WORDS, OTHER_SCRIPT, in_name
+from rewardkit.answers.words import (
+    AND_WORDS,
+    ATTACHED_AND,
+    ATTACHED_OR,
+    CJK,
+    OR_WORDS,
+    OTHER_DENIAL,
+    OTHER_SCRIPT,
+    in_name,
+)
 from rewardkit.batch import Status
 
 
@@ -40,7 +49,12 @@ _PLAIN: Final = re.compile(
     r"[\s*_`({\[]*+(\$?(-?\$?(?:\d{1,3}(?:,\d{3})++|\d{1,15}+))(?:\.(\d{1,15}+))?+)"
     r"(?:[.!]?[*$_`)}\]\s.]*+\Z|((?:[ *]|\.(?![a-z]))(?:[^\W\d]|[ .,'*])*+\n?\Z))"
 )
+_OTHER_DENIALS: Final = ("不", "非", "не", "아니", "ない", "नहीं", "ليس", "não", "è", "không", "n’est")
 _DENIALS: Final = (
+    "nicht",
+    "kein",
+    "est pas",
+    "no es",
     "not",
     "n't",
     "never",
@@ -67,6 +81,7 @@ _LEAD: Final = re.compile(
         )*+""",
     re.VERBOSE | re.IGNORECASE,
 )
+_OTHER_LEAD: Final = re.compile(rf"[{OTHER_SCRIPT}]{{1,12}}[\s:=*$]*(?=[-+$¥￥]?\s?\d)")
 _CLOSED: Final = re.compile(r"[\s*_`\"')\]}$.!\\;:,]*+\Z")
 _CLOSERS: Final = re.compile(r"(?:[\s*_`\"')\]}$]|\\[)\]!,;: $]|\\(?:right|q?quad)\b)*+")
 
@@ -80,7 +95,8 @@ _GLUED: Final = re.compile(
 _UNIT_POWER: Final = re.compile(r"\s?(?:[ckm]?m|ft|in|yd|mi)\s?(?:\^\s?\{?[23]\}?|[²³])(?![^\W_])")
 
 _OPERATOR: Final = re.compile(
-    r"\s*(?:[-+]\s*[\d(.$\\a-z]|(?!\^\s*\{?\s*\\?circ)[*/×·∙^]\s*[\d(.$\\]|[=≈<>≤≥]|\\(?:times|cdot|div|pm|approx|leq?|geq?|neq?|frac|sqrt)\b|x\s*\d)"
+    r"\s*(?:[-+]\s*[\d(.$\\a-z]|(?!\^\s*\{?\s*\\?circ)[*/×·∙^]\s*[\d(.$\\]|[=≈<>≤≥]|\\(?:times|cdot|div|pm|approx|leq?|geq?|neq?|frac|sqrt)\b|x\s*\d"
+    r"|\b(?:plus|minus|times|divided\s+by|multiplied\s+by)\s+[\d$(])"
 )
 _EQUALS: Final = re.compile(r"=|≈|\\approx\b")
 
@@ -100,20 +116,28 @@ _ADJACENT: Final = re.compile(
     r"[\s*_$]*(?:(?:hours?|hrs?|minutes?|mins?|seconds?|feet|foot|ft|inch(?:es)?|pounds?|lbs?|ounces?|dollars?|years?|months?|weeks?|days?)\s*)?\Z",
     re.IGNORECASE,
 )
+_COMPARES: Final = re.compile(
+    r"\s*%?\s*(?:[^\W\d_]+\s+)?(?:more|less|fewer|greater|higher|lower|larger|bigger|smaller|older|younger|longer|shorter|times)\b",
+    re.IGNORECASE,
+)
+"""What follows a number that only compares the one before with something."""
 _PREPOSED_FROM: Final = re.compile(r"\bfrom\s+[\s*_$\\]*\Z", re.IGNORECASE)
 
 NEGATED_BEFORE: Final = re.compile(
-    r"(?:\b(?:not|never|neither|nor|cannot|no\s+longer|far\s+from)|n['’]t|\brather\s+than|\binstead\s+of|\bother\s+than|\bunlike|\bexcept(?:\s+for)?|\b(?:anything|all)\s+but)"
+    r"(?:\b(?:not|never|neither|nor|cannot|no\s+longer|far\s+from|nicht|kein\w*|n['’]est\s+pas|no\s+es|não\s+é|non\s+è|не|không\s+phải)"
+    r"|不是|不等[于於]|不[为為]|[并並]非|ليس|n['’]t|\brather\s+than|\binstead\s+of|\bother\s+than|\bunlike|\bexcept(?:\s+for)?|\b(?:anything|all)\s+but)"
     r"(?:\s+(?:to|be|been|equal|equals?|exactly|simply|the|answer|that|is|actually|a|an|just|have|number|value|correct|right|necessarily|=))*"
     r"[\s*_`\"'$({\[:\\]*\Z",
     re.IGNORECASE,
 )
 _NEGATED_START: Final = re.compile(
     r"[\s*_`\"'$({\[:\\]*+(?:(?:definitely|certainly|clearly|surely|of\s+course|most|simply|actually|probably|just|text|mathrm|textbf)[\s{*_]+)*"
-    r"(?:not|never|neither|nor|n't|no\s+longer|far\s+from|anything\s+but|isn't|wasn't|cannot|can't)\b(?!\s+only\b)",
+    r"(?:(?:not|never|neither|nor|n't|no\s+longer|far\s+from|anything\s+but|isn't|wasn't|cannot|can't|nicht|kein\w*|не)\b"
+    r"(?!\s+only\b)|不是|不等|[并並]非|ليس)",
     re.IGNORECASE,
 )
 _DENIED_AFTER: Final = re.compile(
+    r"[^\W\d_]{0,4}?(?:[가이은는]\s?아니|では?な|じゃな|\s?नहीं)|"
     r"[\s*_`\"')\]}$]*(?:[^\W\d_]+\s+){0,2}?\(?(?:(?:is|was|are|were|would\s+be|will\s+be|can|could|does|do|must|should|may)?\s*(?:not|n't|never|cannot)\b"
     r"|(?:is|was|are|were|would\s+be|seems|looks)?\s*(?:wrong|incorrect|false)\b)",
     re.IGNORECASE,
@@ -141,8 +165,10 @@ def direct(text: str) -> Claim | None:
 
 def may_deny(text: str) -> bool:
     """False when none of the words is there that the patterns for denial look for: a cheap way past them."""
-    text = text.lower()
-    return any(map(text.__contains__, _DENIALS))
+    lower = text.lower()
+    if any(map(lower.__contains__, _DENIALS)):
+        return True
+    return not lower.isascii() and any(map(lower.__contains__, _OTHER_DENIALS))
 
 
 def _direct(text: str, pos: int) -> Claim | None:
@@ -173,6 +199,8 @@ def _direct(text: str, pos: int) -> Claim | None:
         return DENIED
     following = next_number(text, end, end + 80)
     while following is not None and _joined(text, end, match.start(), following):
+        if _COMPARES.match(text, following.end()) is not None:
+            break  # "72; 24 more than in May"
         if value_of(following) != value:
             return SEVERAL
         end = following.end()  # "1/2, or 0.5" is one answer
@@ -183,6 +211,8 @@ def _direct(text: str, pos: int) -> Claim | None:
 def _lead_end(text: str, pos: int) -> int:
     lead = _LEAD.match(text, pos)
     end = lead.end() if lead is not None else pos
+    if end < len(text) and CJK.match(text, end) and (other := _OTHER_LEAD.match(text, end)) is not None:
+        end = other.end() if OTHER_DENIAL.search(other[0]) is None else end
     while end > pos and text[end - 1] in "$ " and text[end - 2 : end] == "\\$":  # leave the currency to the number
         end -= 2
     return end

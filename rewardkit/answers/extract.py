@@ -129,6 +129,7 @@ def _read(text: str, mark: Mark, stop: int) -> Claim | None:
 
 _HAS_CONTENT: Final = re.compile(r"[^\W_]|[^\s\x00-\x7f]")
 _NO_TEXT: Final = re.compile(
+    r"(?:\}?\$?\s?(?:[a-z]{2,}\s+){1,2}(?:and|&)\s|\}?\$?\s?(?:[a-z]{2,}\s?){1,2},(?:\s+and)?\s)?"
     r"(?:[\W_]|\b(?:and|or|the|a|an|my|final|correct|so|thus|hence|therefore|maybe|perhaps|then|also|text|quad|qquad|answer|is)\b)*+\Z",
     re.IGNORECASE,
 )

@@ -21,7 +21,7 @@ _ASKS: Final = re.compile(
     r"\b(?:how\s+(?:many|much|long|far|old|fast|tall|often|big|large)|what|which|who|whose|when|where|find|calculate|determine)\b[^?]*\?",
     re.IGNORECASE,
 )
-_END: Final = re.compile(r"[.!?\n。？！](?:(?<=[\n。？！])|(?=[\s*_\"')]|\Z))")
+_END: Final = re.compile(r"[.!?\n。？！।](?:(?<=[\n。？！।])|(?=[\s*_\"')]|\Z))")
 _STRIP: Final = re.compile(r"[\d.,$%*_\s!]+")
 _BULLET: Final = re.compile(r"[.)][ \t]+\S")
 _MAX_QUESTIONS: Final = 8
@@ -94,7 +94,13 @@ def _sentence_start(text: str, low: int, at: int) -> int:
     low = max(low, text.rfind("\n", low, at) + 1)
     start = max(text.rfind(". ", low, at), text.rfind("? ", low, at), text.rfind("! ", low, at))
     if not text.isascii():
-        start = max(start, text.rfind("。", low, at), text.rfind("？", low, at), text.rfind("！", low, at))
+        start = max(
+            start,
+            text.rfind("。", low, at),
+            text.rfind("？", low, at),
+            text.rfind("！", low, at),
+            text.rfind("।", low, at),
+        )
     return start + 1 if start >= 0 else low
 
 

@@ -9,6 +9,7 @@ from rewardkit.answers.extract import Answer, extract
 from rewardkit.answers.grade import FAILED, Grade, bad_gold
 from rewardkit.answers.number import Number
 from rewardkit.answers.presets import PRESETS
+from rewardkit.answers.senses import is_opposite
 from rewardkit.answers.trl import grade_trl
 from rewardkit.batch import Status
 from rewardkit.errors import ParameterError, did_you_mean
@@ -62,7 +63,8 @@ def grade_gsm8k(response: str, gold: object, *, mode: str = "flexible", prompt: 
         return FAILED[answer]
     if answer.value is None:
         return Grade(0.0, Status.SCORED, "no-number", answer)
-    return Grade(1.0 if answer.value in golds else 0.0, Status.SCORED, "number", answer)
+    right = answer.value in golds and not is_opposite(gold, response, answer.span)
+    return Grade(1.0 if right else 0.0, Status.SCORED, "number", answer)
 
 
 def _by_preset(response: str, gold: object, mode: str) -> Grade:

@@ -81,6 +81,8 @@ def find_marks(text: str, start: int, stop: int, *, hashes_only: bool = False) -
         _labels(text, "NSWER", at, stop, marks)
     if not text.isascii() and (at := text.find("答案", start, stop)) >= 0:
         _labels(text, "答案", at, stop, marks)
+    if not marks:
+        _other_labels(text, start, stop, marks)
     if len(marks) > 1:
         marks.sort(key=_begin)
     return marks
@@ -178,10 +180,24 @@ _LABEL: Final = re.compile(
                                  | (?=\b(?:is|was)(?:n't|n’t)|\bcan(?:no|'|’)t\b) )
           | [\s*_]{0,8}\n
         )
-        (?:[\s*_]{0,8}+:)?""",
+        (?:[\s*_]{0,8}+[:：])?""",
     re.VERBOSE,
 )
-_SENTENCE_END: Final = re.compile(r"[.!?\n。](?:(?<=[\n。])|(?=[\s*_\"')]|\Z))")
+_SENTENCE_END: Final = re.compile(r"[.!?\n。।](?:(?<=[\n。।])|(?=[\s*_\"')]|\Z))")
+_OTHER_LABEL: Final = re.compile(
+    r"""(?: [Aa]ntwort|Lösung|Ergebnis|[Rr]éponse|[Rr]eponse|[Rr]espuesta|[Rr]isposta|[Rr]esposta|[Aa]ntwoord
+          | [Ss]var(?:et)?|[Jj]awaban(?:nya)?|[Cc]evap|[Yy]anıt|[Oo]dpowied[źz]|[Oo]dpověď
+          | [Rr]ăspuns(?:ul)?|[Vv]álasz|[Vv]astaus|[Оо]твет|[Вв]ідповідь|[Оо]тговор|[Αα]πάντηση|[Đđ]áp\s(?:án|số)|[Kk]ết\squả
+          | 答え|答|正解|解答|정답|답|उत्तर|जवाब|উত্তর|الجواب|الإجابة|الاجابة|جواب|پاسخ|คำตอบ|תשובה
+        )
+        [\s*_"')\]}]{0,8}+
+        (?: [:：=]|(?:[a-z]{1,12}\s){0,2}(?:ist|lautet|est|es|è|é|is|är|er|adalah|là|sunt|este|είναι)\b
+          | составляет|равен|—|–|は|是|为|為|은|는|が|है|হল|هو|هي|คือ|היא|הוא )
+        (?:[\s*_]{0,8}+[:：])?""",
+    re.VERBOSE,
+)
+_ASCII_HINT: Final = re.compile(r"ntwor|espuest|ispost|espost|eponse|Ergebn|Svar|svar|awaban|evap|Vastaus|vastaus")
+_OTHER_REACH: Final = 800
 _LABEL_REACH: Final = 400
 _DENSE: Final = 1 << 14
 _FEW: Final = 4
@@ -214,3 +230,21 @@ def _labels(text: str, word: str, at: int, stop: int, marks: list[Mark]) -> None
             _add(marks, Mark("label", max(at - 1, 0), start, end))
             following = max(following, start)
         at = text.find(word, following, stop)
+
+
+def _other_labels(text: str, start: int, stop: int, marks: list[Mark]) -> None:
+    """Labels of other languages near the end: ``Antwort: 72``, ``उत्तर: 72``."""
+    low = max(start, stop - _OTHER_REACH)
+    if text.isascii() and _ASCII_HINT.search(text, low, stop) is None:
+        return
+    for label in _OTHER_LABEL.finditer(text, low, stop):
+        if label.start() > start and (before := text[label.start() - 1]).isalpha() and before.isascii():
+            continue
+        begin = label.end()
+        blank = _BLANK.match(text, begin, min(stop, begin + 100))
+        limit = min(stop, begin + _LABEL_REACH)
+        found = _SENTENCE_END.search(text, blank.end() if blank is not None else begin, limit)
+        end = found.start() if found is not None else limit
+        if found is None and end < stop:
+            end = right_edge(text, end, begin)
+        _add(marks, Mark("label", label.start(), begin, end))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from rewardkit.answers.claim import NEGATED_BEFORE, sentence
+from rewardkit.answers.claim import NEGATED_BEFORE, direct, sentence
 from rewardkit.answers.extract import Answer, Mode
 from rewardkit.answers.latex.atoms import FUNCTIONS
 from rewardkit.answers.latex.form import text_key
@@ -18,10 +18,12 @@ from rewardkit.answers.limits import MAX_CHARS, MAX_FORMULA
 from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
 from rewardkit.answers.number import fold
 from rewardkit.answers.retraction import AFTERWORD, correction, is_denied, is_taken_back
+from rewardkit.answers.senses import sense_end
 from rewardkit.answers.words import left_edge, right_edge
 from rewardkit.batch import Status
 
 _JOIN: Final = re.compile(
+    r"(?:[\s$]*(?:[a-z]{2,}\s+){1,2}(?:and|(?<=[a-z]\s)&)\s|[\s$]*(?:[a-z]{2,}\s?){1,2},(?:\s+and)?\s)?"
     r"(?:[\s$,;.*]|\\[()\[\],;:! ]|\\q?quad\b|\\(?:text|mathrm)\{\s*(?:and|or|,)*\s*\}|\b(?:and|or)\b"
     r"|\(?[a-zA-Z](?:_\{?\w+\}?)?(?:,\s*[a-zA-Z](?:_\{?\w+\}?)?)*\)?\s*=)*\Z"
 )
@@ -167,8 +169,12 @@ def _stated(text: str, start: int, end: int, marker: str) -> Answer | None:
     if not body.strip():
         return None
     plain = _MATH.sub(" ", body)
+    if marker in _SAID_FIRST and _ASIDE.match(text, start, end) is not None:
+        return _first_said(text, start, end, marker)
     if not has_words(plain) and not _LETTERS.search(_NAMES.sub(" ", plain)):
         return _answer(text, start, end, marker)
+    if marker in _SAID_FIRST and (first := _first_said(text, start, end, marker)) is not None:
+        return first
     last: re.Match[str] | None = None
     tail = start
     for match in _MATH.finditer(text, start, end):
@@ -181,8 +187,7 @@ def _stated(text: str, start: int, end: int, marker: str) -> Answer | None:
     tail = max(tail, last.end()) if last is not None else start
     rest = sentence(fold(text[tail:end]))
     if rest.status is Status.SCORED:
-        percent = _PERCENT.match(text, tail + rest.end, end)
-        return _answer(text, tail + rest.start, percent.end() if percent is not None else tail + rest.end, marker)
+        return _number(text, tail + rest.start, tail + rest.end, end, marker)
     if rest.status is Status.AMBIGUOUS:
         return None if last is not None else _plain_formula(text, start, end, marker)
     if last is not None:
@@ -195,6 +200,43 @@ def _stated(text: str, start: int, end: int, marker: str) -> Answer | None:
     return None
 
 
+_SAID_FIRST: Final = ("label", "####")
+"""Behind these the answer comes first: ``The answer is 72 clips for 2 months``."""
+_RAISED: Final = re.compile(r"\s+(?:squared|cubed|factorial)\b")
+_ASIDE: Final = re.compile(r"[\s*_:$]*-?[\d.,]+[\s$]+\([^()]*[-+*/=×][^()]*\)[\s.]*\Z")
+_LEADING: Final = re.compile(r"[\s*_:]*")
+_GOES_ON: Final = re.compile(
+    r"[=<>≈]|[,;&]|\b(?:and|or|is|are|equals?|gives?|makes?|so|then|thus|hence|which|that|i\.e|but|not|plus|minus|times)\b|\\"
+)
+
+
+def _first_said(text: str, start: int, end: int, marker: str) -> Answer | None:
+    """The formula or number that begins what a label says, where the rest is prose about it."""
+    leading = _LEADING.match(text, start, end)
+    at = leading.end() if leading is not None else start
+    formula = _MATH.match(text, at, end)
+    if formula is not None:
+        following = _MATH.search(text, formula.end(), end)
+        behind = text[formula.end() : following.start() if following is not None else end]
+        inner = next((g for g in formula.group("a", "b", "c", "d") if g is not None), "")
+        if has_words(inner) or not has_words(behind) or _GOES_ON.search(behind) is not None:
+            return None
+        return _answer(text, formula.start(), formula.end(), marker)
+    said = direct(fold(text[start:end]))
+    if said is None or said.status is not Status.SCORED or _RAISED.match(text, start + said.end, end):
+        return None
+    return _number(text, start + said.start, start + said.end, end, marker)
+
+
+def _number(text: str, first: int, last: int, stop: int, marker: str) -> Answer:
+    """A number in prose, with what behind it is part of the answer: a percent sign, ``p.m.``, ``below``."""
+    percent = _PERCENT.match(text, last, stop)
+    return _answer(text, first, sense_end(text, last, stop) if percent is None else percent.end(), marker)
+
+
+_PREPOSITION: Final = re.compile(r"\s*(?:at|in|to|a)\s+(?=\d)")
+
+
 def _plain_formula(text: str, start: int, end: int, marker: str) -> Answer | None:
     """The formula without delimiters that ends a sentence: ``Thus f(x) = x^2 + 1``. Lists and sums are none."""
     first = start
@@ -202,6 +244,8 @@ def _plain_formula(text: str, start: int, end: int, marker: str) -> Answer | Non
         word = match[1] or match[2]
         if word is not None and word not in FUNCTIONS and word.lower() not in ("infty", "infinity"):
             first = match.end()
+    if (preposition := _PREPOSITION.match(text, first, end)) is not None:
+        first = preposition.end()
     formula = text[first:end].strip(" \t\n*_:`.")
     if len(formula) > _SHORT or "," in formula or ";" in formula or _MARKS_OF_FORMULA.search(formula) is None:
         return None

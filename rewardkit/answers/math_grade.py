@@ -24,6 +24,7 @@ from rewardkit.answers.latex.same import Ladder, MathRules, Question
 from rewardkit.answers.latex.tree import OverLimit, Tree, Unreadable, encoded, subtrees
 from rewardkit.answers.limits import MAX_BITS, MAX_FORMULA
 from rewardkit.answers.math_extract import extract_math, has_words
+from rewardkit.answers.senses import opposed
 from rewardkit.answers.spelling import usual_spelling
 from rewardkit.batch import Status
 from rewardkit.processes.worker_pool import Outcome, Pool, Result
@@ -273,6 +274,8 @@ def _compare(gold: str, answer: str, rules: MathRules, known: dict[_Asked, bool 
     left, right = _PLAIN.match(gold), _PLAIN.match(answer)
     if left is not None and right is not None:
         return int(left[1]) == int(right[1]), "number"
+    if opposed(gold, answer):
+        return False, "words"
     gold, answer = usual_spelling(gold), usual_spelling(answer)
     if len(answer) <= MAX_FORMULA and text_key(gold) == text_key(answer):
         return True, "text"

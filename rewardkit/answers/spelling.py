@@ -14,7 +14,7 @@ from typing import Final
 from rewardkit.answers.limits import MAX_FORMULA
 from rewardkit.answers.number import CURRENCY, Number, fold, next_number, value_of
 from rewardkit.answers.scale import in_words
-from rewardkit.answers.words import AND_WORDS, ATTACHED_AND, ATTACHED_OR, OR_WORDS, OTHER_SCRIPT
+from rewardkit.answers.words import AND_WORDS, ATTACHED_AND, ATTACHED_OR, OR_WORDS, OTHER_DENIAL, OTHER_SCRIPT
 
 _TEXT_WORD: Final = re.compile(
     rf"\\(?:text|textrm|mathrm|mbox)\s*\{{[\s,，]*(?:({OR_WORDS})|(?:{AND_WORDS}))[\s,，]*\}}"
@@ -24,7 +24,7 @@ _BETWEEN: Final = re.compile(
     rf"|(?<=[\d)}}\]$%])(?:\s*(?:{ATTACHED_AND})\s*|\s+(?:{AND_WORDS}|y|e)\s+)(?=[-+\d($\\])"
 )
 _SIMPLE: Final = re.compile(r"[\s$]*[-+]?[\d.]+[\s$.]*\Z")
-_MAY_DIFFER: Final = re.compile(r"\d\s*(?:\\[ ,:;>!a-z]|~|[A-Za-z])|[^\x00-\x7f]|\A\s*[*_`\"']|[A-Z$]\s*\}?\s*\d")
+_MAY_DIFFER: Final = re.compile(r"\d\s*(?:\\[ ,:;>!a-z]|\^|~|[A-Za-z])|[^\x00-\x7f]|\A\s*[*_`\"']|[A-Z$]\s*\}?\s*\d")
 _CLOSING: Final = re.compile(r"\s*\}")
 _GROUP_BLANK: Final = re.compile(r"(?<=\d)(?:\\[ :;>]|[~\u00a0\u2009\u202f])\s?(?=\d{3}(?!\d))")
 _THREE_FIRST: Final = re.compile(r"(?<![\d.])\d{1,3}(?:(?:\\[ :;>]|[~\u00a0\u2009\u202f])\s?\d{3})+(?!\d)")
@@ -33,10 +33,16 @@ _MARKUP: Final = re.compile(
     r"\s*(\*{1,3}|_{1,3}|`+|\"|'|“|‘|\*\*_|_\*\*)(.+?)(?:\1|”|’|_\*\*|\*\*_)\s*\.?\s*\Z", re.DOTALL
 )
 _OTHER_LEAD: Final = re.compile(rf"\s*[{OTHER_SCRIPT}][{OTHER_SCRIPT}\s:：,，]*(?=[-+]?[$¥￥]?\s?\d[^{{}}]*\Z)")
-_OTHER_DENIAL: Final = re.compile("[不非没無未]|не|아니|नहीं|ليس|לא")
 _OTHER_UNIT: Final = re.compile(
     rf"(?<=[\d%])[ ~]*[{OTHER_SCRIPT}]+(?:[ ][{OTHER_SCRIPT}]+){{0,3}}[。.]?"
     r"(?=\s*(?:[,，;；]|\\text\{ or |or\b|and\b|\Z))"
+)
+_CURRENCY_TAIL: Final = re.compile(
+    r"(?<=[\d%])[ ~]*(?:\\text\{\s*)?(?:kr|zł|Kč|Ft|lei|€|£|¥|₹|₽|₩|₫|đ|đồng|元|円)\.?\s*\}?\s*\Z"
+)
+_DIRECTION: Final = re.compile(
+    r"(?<=\d)(\s*(?:\^\s*\{?\s*\\circ\s*\}?|°))[\s~]*(?:\\(?:text|mathrm)\s*\{\s*)?(?:[NSEW]|[Nn]orth|[Ss]outh|[Ee]ast|[Ww]est)"
+    r"\.?\s*\}?\s*\Z"
 )
 _KEPT: Final = re.compile(r"[第]|以[上下]|上午|下午|早上|晚上|午前|午後|오전|오후")
 
@@ -53,7 +59,7 @@ def usual_spelling(text: str) -> str:
     while (markup := _MARKUP.match(text)) is not None and markup[1] not in markup[2]:
         text = markup[2]
     text = _THREE_FIRST.sub(lambda found: _GROUP_BLANK.sub("", found[0]), text)
-    text = _CURRENCY_LEAD.sub("", text)
+    text = _DIRECTION.sub(r"\1", _CURRENCY_TAIL.sub("", _CURRENCY_LEAD.sub("", text)))
     text = _scales_as_digits(text)
     if not text.isascii() or " " in text:
         text = _TEXT_WORD.sub(lambda found: r"\text{ or }" if found[1] else r"\text{ and }", text)
@@ -61,7 +67,7 @@ def usual_spelling(text: str) -> str:
     if text.isascii():
         return text
     lead = _OTHER_LEAD.match(text)
-    if lead is not None and _OTHER_DENIAL.search(lead[0]) is None:
+    if lead is not None and OTHER_DENIAL.search(lead[0]) is None:
         text = text[lead.end() :]
     return _OTHER_UNIT.sub(lambda found: found[0] if _KEPT.search(found[0]) else "", text)
 

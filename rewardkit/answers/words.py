@@ -20,7 +20,8 @@ OTHER_SCRIPT: Final = (
 )
 """The inside of a character class: letters of scripts in which no formula is written."""
 
-ATTACHED_OR: Final = "或者|或是|或|または|もしくは|あるいは|또는|혹은"
+OTHER_DENIAL: Final = re.compile("[不非没無未]|не|아니|नहीं|ليس|לא")
+ATTACHED_OR: Final = "还是|還是|或者|或是|或|または|もしくは|あるいは|또는|혹은"
 OR_WORDS: Final = rf"oder|ou|hoặc|atau|veya|ya\s+da|lub|eller|nebo|vagy|sau|ή|или|або|أو|או|या|অথবা|หรือ|{ATTACHED_OR}"
 """What separates two answers, in other languages than English; the attached ones need no blank around them."""
 ATTACHED_AND: Final = "以及|和|及|与|與|と|그리고|및"
