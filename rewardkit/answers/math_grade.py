@@ -252,9 +252,16 @@ r"""An option with its text, as contests print it: ``\textbf{(B)}\ 42`` is the o
 _LETTER: Final = re.compile(r"[\s$]*(?:\\(?:text|textbf|mathrm|mathbf)\s*\{)?\s*\(?([A-J])\)?\s*\}?[\s$.]*\Z")
 
 
+_MORE: Final = re.compile(
+    r"(?:[\s,;~&]|\\(?:[ ,;&]|q?quad\b)|\b(?:and|or)\b|\\(?:text|mathrm|mbox)\s*+\{\s*+(?:and|or|,|\\?&)\s*+\})*+"
+    r"(?:\\[a-z]+\s*+\{\s*+)?\(?[A-J]\)?[.:]?\s*+\}?\s*+(?![\w.+=*/^-])"
+)
+r"""Another letter: ``\text{(A)}, \text{(C)}`` are two options, and not the option A that says C."""
+
+
 def _option(text: str) -> re.Match[str] | None:
     found = _OPTION.match(text)
-    return None if found is None or _OPTION.match(found[2]) is not None else found
+    return None if found is None or _MORE.match(found[2]) or _OPTION.match(found[2]) is not None else found
 
 
 def _blame(verdict: Result, question: Question, one: Tree, other: Tree, gold: Tree) -> _Asked | None:

@@ -8,8 +8,10 @@ from typing import Final
 from rewardkit.answers.latex.atoms import BIG, CONSTANTS, FRACTIONS, FUNCTIONS, NAMES, word
 from rewardkit.answers.latex.cursor import END, Cursor
 from rewardkit.answers.latex.leaves import letter, number, product, repeating, scientific, subscripted
+from rewardkit.answers.latex.logic import joined
+from rewardkit.answers.latex.roots import raised
 from rewardkit.answers.latex.tokens import Token
-from rewardkit.answers.latex.tree import MINUS_ONE, OverLimit, Tree, Unreadable, negative, quotient
+from rewardkit.answers.latex.tree import MINUS_ONE, OverLimit, Tree, Unreadable, negative, quotient, subtrees
 from rewardkit.answers.limits import MAX_DEPTH
 
 _MATRICES: Final = frozenset(["pmatrix", "bmatrix", "Bmatrix", "matrix", "smallmatrix", "array", "vmatrix", "Vmatrix"])
@@ -49,14 +51,15 @@ class AtomParser(Cursor):
         tree = self.postfix(self.atom())
         if self.accept("^", "**"):
             exponent = self.argument(signed=True)
-            tree = self.postfix(("pow", tree, exponent))
+            tree = self.postfix(raised(tree, exponent))
         return tree
 
     def postfix(self, tree: Tree) -> Tree:
         """``!``, ``%``, subscripts and primes after an atom."""
         while True:
             if self.accept("!"):
-                tree = ("fn", "factorial", tree)
+                double = not self.peek().space and self.accept("!")
+                tree = ("fn", "factorial2" if double else "factorial", tree)
             elif self.accept("%", "\\%"):
                 tree = ("percent", tree)
             elif self.accept("\\degree"):
@@ -128,8 +131,8 @@ class AtomParser(Cursor):
             return self.name(token.text)
         if token.kind == "begin":
             return self.environment(token.text)
-        if token.text in ("(", "[", "\\{", "\\lbrack"):
-            return self.bracket(token.text)
+        if token.text in ("(", "[", "]", "\\{", "\\lbrack"):
+            return self.bracket("[" if token.text == "\\lbrack" else token.text)
         if token.text == "{":
             return self.group()
         if token.text in ("|", "\\lvert", "\\vert", "\\|"):
@@ -157,27 +160,39 @@ class AtomParser(Cursor):
 
     def bracket(self, opening: str) -> Tree:
         """A bracket, a point, a set, an interval."""
-        bars, self.bars = self.bars, 0
+        if opening == "[" and self.has_rows():
+            return self.rows()
+        outer = self.bars, self.braces, self.square
+        self.bars, self.braces, self.square = 0, int(opening == "\\{"), int(opening in "[]")
         members: list[Tree] = []
+        joins: list[str] = []
         while self.peek().text not in (")", "]", "\\}"):
             members.append(self.clause())
-            if opening == "\\{" and len(members) == 1 and self.accept(":", "\\mid"):
-                self.bars = bars
-                return self.condition(members[0])
-            if not self.separator():
+            self.braces = 2 * self.braces
+            if opening == "\\{" and len(members) == 1 and self.accept(":", "\\mid", "|"):
+                tree = self.condition(members[0])
+                self.bars, self.braces, self.square = outer
+                return tree
+            join = self.separator()
+            if not join:
                 break
-        self.bars = bars
+            joins.append(join)
+        self.bars, self.braces, self.square = outer
         closing = self.take().text
         if opening == "\\{":
             if closing != "\\}":
                 raise Unreadable("an open set")
             return ("set", *members)
-        if closing not in (")", "]"):
+        if closing not in (")", "]") and not (closing == "[" and opening in "[]" and len(members) == 2):
             raise Unreadable("an open bracket")
         if len(members) == 1 and opening == "(" and closing == ")" and self.tokens[self.at - 2].text not in (",", ";"):
             return members[0]
         if len(members) == 1 and opening == "[" and closing == "]":
             return members[0]
+        if opening == "(" and len(joins) == len(members) - 1 and set(joins) - {","}:
+            clauses = joined(members, joins)
+            if clauses[0] != "list":
+                return clauses
         if len(members) == 2 and (opening, closing) == ("(", ")"):
             return ("pair", *members)
         if len(members) == 2:
@@ -188,13 +203,42 @@ class AtomParser(Cursor):
 
     def condition(self, head: Tree) -> Tree:
         r"""``\{x : 0 \le x < 1\}`` and ``\{x \in \mathbb{R} \mid x > 2\}`` are what they ask of x."""
-        condition = self.clause()
+        condition = self.statement()
         self.expect("\\}")
-        over_reals = head[0] == "rel" and head[1] == ("in",) and head[2][1] == ("sym", "RR")
-        name = head[2][0] if over_reals else head
-        if name[0] != "sym" or condition[0] != "rel" or name not in condition[2]:
+        within = head[0] == "rel" and head[1] == ("in",)
+        name = head[2][0] if within else head
+        if name[0] != "sym" or condition[0] not in ("rel", "all", "any", "list") or name not in subtrees(condition):
             raise Unreadable("a set by a condition")
-        return condition
+        if condition[0] == "list":  # what commas separate holds together here
+            condition = ("all", *condition[1:])
+        return condition if not within or head[2][1] == ("sym", "RR") else ("all", head, condition)
+
+    def has_rows(self) -> bool:
+        """Whether what follows an opening bracket is rows in brackets, up to its end."""
+        i = 0
+        while self.peek(i).text == "[":
+            i += 1
+            while self.peek(i).text not in ("[", "]", ""):
+                i += 1
+            if self.peek(i).text != "]" or self.peek(i + 1).text == "]":
+                return self.peek(i).text == "]"
+            i += 2 if self.peek(i + 1).text in (",", ";") else 1
+        return False
+
+    def rows(self) -> Tree:
+        """A matrix as rows in brackets: ``[[1, 2], [3, 4]]``."""
+        rows: list[tuple[Tree, ...]] = []
+        while self.accept("["):
+            cells = [self.expression()]
+            while self.accept(",", "&"):
+                cells.append(self.expression())
+            self.expect("]")
+            rows.append(tuple(cells))
+            self.accept(",", ";")
+        self.expect("]")
+        if len({len(row) for row in rows}) != 1:
+            raise Unreadable("a ragged matrix")
+        return ("matrix", *rows)
 
     def environment(self, name: str) -> Tree:
         """A matrix, or its determinant between bars."""
@@ -288,7 +332,7 @@ class AtomParser(Cursor):
             inner = self.argument()
         if degree == ("num", 2, -1):
             return ("fn", "sqrt", inner)
-        return ("pow", inner, quotient(("num", 1, -1), degree))
+        return raised(inner, quotient(("num", 1, -1), degree))
 
     def function(self, name: str) -> Tree:
         """A named function with its base, exponent and arguments."""
@@ -313,9 +357,12 @@ class AtomParser(Cursor):
             raise Unreadable(f"{name} of {len(arguments)}")
         if name in _TRIGONOMETRIC:
             arguments = tuple(degrees(a, in_radians=True) for a in arguments)
+        if name == "cbrt":
+            tree = raised(arguments[0], ("num", Fraction(1, 3), -1))
+            return tree if exponent is None else ("pow", tree, exponent)
         if exponent == MINUS_ONE and name in ("sin", "cos", "tan"):
             return ("fn", "a" + name, *arguments)
-        tree: Tree = ("fn", name, *arguments) if base is None else ("fn", "log", *arguments, base)
+        tree = ("fn", name, *arguments) if base is None else ("fn", "log", *arguments, base)
         return tree if exponent is None else ("pow", tree, exponent)
 
     def function_body(self) -> Tree:

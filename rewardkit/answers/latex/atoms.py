@@ -10,10 +10,14 @@ RELATIONS: Final = {
     "=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "!=", "\\lt": "<", "\\gt": ">",
     "\\le": "<=", "\\leq": "<=", "\\leqslant": "<=", "\\ge": ">=", "\\geq": ">=", "\\geqslant": ">=",
     "\\ne": "!=", "\\neq": "!=", "\\in": "in", "\\approx": "~", "\\sim": "~", "\\simeq": "~", "\\cong": "~",
-    "\\equiv": "==",
+    "\\equiv": "==", "\\notin": "notin",
 }  # fmt: skip
 
-SEPARATORS: Final = frozenset(["and", "or", "quad", "qquad", "respectively"])
+SEPARATORS: Final = {
+    "and": "and", "land": "and", "wedge": "and", "&": "and", "but": "and", "or": "or", "lor": "or",
+    "vee": "or", "quad": ",", "qquad": ",", "respectively": ",",
+}  # fmt: skip
+"""What stands between the members of a list, and whether it says and, or, or neither."""
 
 CONSTANTS: Final[dict[str, Tree]] = {
     "\\pi": ("const", "pi"), "pi": ("const", "pi"), "Pi": ("const", "pi"),
@@ -33,14 +37,19 @@ FUNCTIONS: Final[dict[str, str]] = {
     **{name: name for name in _FUNCTIONS},
     "\\lg": "lg", "\\arcsin": "asin", "\\arccos": "acos", "\\arctan": "atan",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "asin": "asin", "acos": "acos", "atan": "atan",
-    "sqrt": "sqrt", "abs": "abs", "floor": "floor", "ceil": "ceil", "factorial": "factorial", "binomial": "binom",
+    "sqrt": "sqrt", "cbrt": "cbrt", "abs": "abs", "floor": "floor", "ceil": "ceil", "factorial": "factorial",
+    "binomial": "binom",
 }  # fmt: skip
 
+SET_OPERATORS: Final = {
+    "\\cup": "union", "\\cap": "intersect", "\\setminus": "minus", "\\smallsetminus": "minus", "\\backslash": "minus",
+}  # fmt: skip
 FRACTIONS: Final = frozenset(["\\frac", "\\dfrac", "\\tfrac", "\\cfrac"])
 OPERATORS: Final = frozenset(
     [
         "\\cdot", "\\times", "\\ast", "\\div", "\\pm", "\\mp", "\\cup", "\\cap", "\\setminus", "\\backslash", "\\bmod",
-        "\\mod", "\\%", "\\prime", "\\}", "\\degree", "\\mid",
+        "\\mod", "\\%", "\\prime", "\\}", "\\degree", "\\mid", "\\smallsetminus", "\\over", "\\choose",
+        *(f"\\{word}" for word in SEPARATORS),
     ]
 )  # fmt: skip
 BIG: Final = frozenset(["\\sum", "\\prod", "\\int", "\\lim", "\\iint", "\\oint"])
@@ -94,6 +103,8 @@ NAMES: Final = frozenset(
         "dotsb",
         "star",
         "aleph",
+        "top",
+        "intercal",
     ]
 )
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from rewardkit.answers.latex.atoms import SEPARATORS
+from rewardkit.answers.latex.atoms import SEPARATORS, SET_OPERATORS
 from rewardkit.answers.latex.tokens import Token
 from rewardkit.answers.latex.tree import Tree, Unreadable
 
 END: Final = Token("end", "", False)
 CLOSERS: Final = frozenset([")", "]", "}", "\\}", "|", "\\rfloor", "\\rceil", "\\rangle", "\\rvert", "&", "\\\\"])
+
+
+_NAMING: Final = ("name", "cmd", "text")
+
+
+def joining(token: Token) -> str:
+    """What a token between two members of a list says: ``and``, ``or``, a comma; empty for any other token."""
+    if token.kind == "op":
+        return "," if token.text in ",;&" else ""
+    return SEPARATORS.get(token.text.strip(" ,.;\\").lower(), "") if token.kind in _NAMING else ""
 
 
 class Cursor:
@@ -20,6 +30,9 @@ class Cursor:
         self.at = 0
         self.depth = 0
         self.bars = 0
+        self.braces = 0
+        self.square = 0
+        self.opened = ""
 
     def statement(self) -> Tree:
         """A list of clauses; given by the upper half, as are the others here."""
@@ -50,6 +63,19 @@ class Cursor:
         i = self.at + ahead
         return self.tokens[i] if i < len(self.tokens) else END
 
+    def closes(self) -> bool:
+        r"""Whether a ``[`` here closes an interval, as in ``[0, 1[``: nothing follows that it could open."""
+        if not self.square:
+            return False
+        after = self.peek(1)
+        return (
+            after is END
+            or after.text in CLOSERS
+            or after.text in SET_OPERATORS
+            or (bool(joining(after)) and after.text != "&")
+            or after.text == "["
+        )
+
     def take(self) -> Token:
         """The next token, which is passed."""
         token = self.peek()
@@ -68,16 +94,13 @@ class Cursor:
         if not self.accept(text):
             raise Unreadable(f"{self.peek().text!r} where {text!r} was expected")
 
-    def separator(self) -> bool:
-        """Skip ``,`` ``;`` and ``and`` / ``or`` between the members of a list; True when there was one."""
-        found = False
+    def separator(self) -> str:
+        """Skip ``,`` ``;`` and ``and`` / ``or`` between the members of a list; what they say, empty for nothing."""
+        found = ""
         while (token := self.peek()) is not END:
-            if (token.kind == "op" and token.text in ",;") or (
-                token.kind in ("name", "text", "cmd") and token.text.strip(" ,.\\").lower() in SEPARATORS
-            ):
-                pass
-            else:
+            said = joining(token)
+            if not said:
                 break
             self.at += 1
-            found = True
+            found = said if said != "," else found or said
         return found

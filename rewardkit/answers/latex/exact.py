@@ -116,7 +116,7 @@ def _function(name: str, arguments: tuple[Tree, ...]) -> Number | None:
         return _determinant(arguments[0][1:])
     values = [exact(a) for a in arguments]
     if not values or None in values:
-        if name == "factorial" and values and values[0] is not None:
+        if name.startswith("factorial") and values and values[0] is not None:
             raise OverLimit("factorial")
         return None
     x = values[0]
@@ -133,6 +133,12 @@ def _function(name: str, arguments: tuple[Tree, ...]) -> Number | None:
         if x > MAX_FACTORIAL:
             raise OverLimit("factorial")
         return math.factorial(x)
+    if name == "factorial2":
+        if not isinstance(x, int) or x < 0:
+            return None
+        if x > MAX_FACTORIAL:
+            raise OverLimit("factorial")
+        return math.prod(range(x, 0, -2))
     integers = [v for v in values if isinstance(v, int)]
     if len(integers) < len(values) or len(integers) < 2:
         return None

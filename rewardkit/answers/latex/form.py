@@ -11,12 +11,11 @@ import re
 from typing import Final
 
 from rewardkit.answers.latex.atoms import FUNCTIONS, SEPARATORS
+from rewardkit.answers.latex.styles import STYLES, unstyled
 from rewardkit.answers.latex.tokens import fold_formula
 
 _OUTER: Final = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("`", "`"))
-_FONT: Final = re.compile(
-    r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|mbox|operatorname|boldsymbol|bf|rm)\s*\{([^{}]*)\}"
-)
+_FONT: Final = re.compile(rf"\\(?:{STYLES})\s*\{{([^{{}}]*)\}}")
 _DIGITS_APART: Final = re.compile(r"(?<=\d)\s+(?=\d)")  # "1 8" is not the text "18"
 _DOUBLED: Final = re.compile(r"\\\\(?=[a-zA-Z])")
 _VARIANT: Final = re.compile(r"\\[dtc]frac(?![a-zA-Z])")
@@ -96,6 +95,7 @@ _LEADS: Final = re.compile(r"(?:\\text\{\s*)?(?:the\s+)?(?:final\s+)?answer(?:\s
 
 def formula_text(text: str) -> str:
     """The part of an answer that is a formula: without units in plain words, with a percent word as its sign."""
+    text = unstyled(text)
     if "." in text:
         text = _ELLIPSIS.sub(r"\1\\overline{\2}", text)  # 0.333...
     text = (

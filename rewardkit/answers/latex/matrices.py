@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rewardkit.answers.latex.tree import Tree, Unreadable
+
+_TRANSPOSES: Final = tuple(("sym", name) for name in ("T", "t", "top", "intercal"))
 
 
 def reduce_matrices(tree: Tree) -> Tree:
@@ -23,13 +27,26 @@ def reduce_matrices(tree: Tree) -> Tree:
         for factor in factors[1:]:
             product = _multiplied(product, factor)
         return product
+    if tree[0] == "pow" and tree[2] in _TRANSPOSES and tree[1][0] in ("matrix", "pair", "tuple", "interval"):
+        return transposed(tree[1])
     if tree[0] == "rel":
         return ("rel", tree[1], tuple(reduce_matrices(t) for t in tree[2]))
     return tree
 
 
+def transposed(tree: Tree) -> Tree:
+    """The transpose of a matrix; of a row of numbers, ``(1, 2)^T``, the same point, which has no rows."""
+    if tree[0] == "matrix":
+        return ("matrix", *zip(*tree[1:], strict=True))
+    return ("tuple", *tree[1:3]) if tree[0] in ("pair", "interval") else tree
+
+
 def _is_matrix(tree: Tree) -> bool:
-    return tree[0] == "matrix" or (tree[0] in ("add", "mul") and any(_is_matrix(t) for t in tree[1:]))
+    return (
+        tree[0] == "matrix"
+        or (tree[0] in ("add", "mul") and any(_is_matrix(t) for t in tree[1:]))
+        or (tree[0] == "pow" and tree[1][0] == "matrix" and tree[2] in _TRANSPOSES)
+    )
 
 
 def _added(left: Tree, right: Tree) -> Tree:

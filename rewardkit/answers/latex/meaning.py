@@ -13,32 +13,19 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Final
 
-from rewardkit.answers.latex.tree import Tree, is_closed, negative, symbols
+from rewardkit.answers.latex.naming import definition, is_name
+from rewardkit.answers.latex.tree import INFINITY, MINUS_INFINITY, Tree, is_closed, negative, symbols
 
-INFINITY: Final[Tree] = ("const", "oo")
-MINUS_INFINITY: Final[Tree] = negative(INFINITY)
 REALS: Final[Tree] = ("interval", MINUS_INFINITY, INFINITY, False, False)
 _FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
-
-
-def is_name(tree: Tree) -> bool:
-    """True for what can stand alone on one side of a definition: ``x``, ``f(x)``, ``(x, y)``, a word."""
-    if tree[0] in ("sym", "app"):
-        return True
-    if tree[0] in ("pair", "tuple", "list"):
-        return all(is_name(t) for t in tree[1:])
-    return bool(tree[0] == "text")
 
 
 def named(tree: Tree) -> tuple[Tree | None, Tree]:
     """The name that an answer gives to its value (or None), and the value."""
     tree = stated(tree)
-    if tree[0] == "rel" and set(tree[1]) == {"="}:
-        first, last = tree[2][0], tree[2][-1]
-        if is_name(first) and len(tree[2]) >= 2:
-            return first, last
-        if is_name(last):
-            return last, first
+    found = definition(tree)
+    if found is not None:
+        return found
     if tree[0] == "rel" and tree[1] == ("in",) and is_name(tree[2][0]):
         return tree[2][0], tree[2][1]
     return None, tree
@@ -75,7 +62,7 @@ def members(tree: Tree) -> tuple[str, list[Tree]] | None:
 
     ``x = 2, 3`` and ``x = 3 \pm 1`` are lists of named values.
     """
-    if tree[0] in ("list", "set"):
+    if tree[0] in ("list", "set", "all", "any"):
         found: list[Tree] = []
         for item in tree[1:]:
             inner = members(item) if item[0] != "set" else None
@@ -94,30 +81,32 @@ def members(tree: Tree) -> tuple[str, list[Tree]] | None:
             if tree[2][1][0] == "set" or inner is None
             else ("list", [("rel", ("=",), (tree[2][0], v)) for v in inner[1]])
         )
-    if _has_sign(tree):
-        return "list", [_with_sign(tree, 1), _with_sign(tree, -1)]
+    if has_sign(tree):
+        return "list", [with_sign(tree, 1), with_sign(tree, -1)]
     return None
 
 
-def _has_sign(tree: Tree) -> bool:
+def has_sign(tree: Tree) -> bool:
+    """True where a plus-minus sign stands anywhere."""
     if tree[0] == "pm":
         return True
     if tree[0] in ("rel", "matrix"):
-        return any(_has_sign(t) for row in tree[1:] for t in row if isinstance(t, tuple))
-    return any(_has_sign(t) for t in tree[1:] if isinstance(t, tuple))
+        return any(has_sign(t) for row in tree[1:] for t in row if isinstance(t, tuple))
+    return any(has_sign(t) for t in tree[1:] if isinstance(t, tuple))
 
 
-def _with_sign(tree: Tree, sign: int) -> Tree:
+def with_sign(tree: Tree, sign: int) -> Tree:
+    """The tree with each plus-minus sign read as plus (1) or minus (-1)."""
     if tree[0] == "pm":
-        right = _with_sign(tree[2], sign)
+        right = with_sign(tree[2], sign)
         right = right if sign > 0 else negative(right)
-        left = _with_sign(tree[1], sign)
+        left = with_sign(tree[1], sign)
         return right if left == ("num", 0, -1) else ("add", left, right)
     if tree[0] == "rel":
-        return ("rel", tree[1], tuple(_with_sign(t, sign) for t in tree[2]))
+        return ("rel", tree[1], tuple(with_sign(t, sign) for t in tree[2]))
     if tree[0] == "matrix":
-        return ("matrix", *(tuple(_with_sign(t, sign) for t in row) for row in tree[1:]))
-    return tuple(_with_sign(t, sign) if isinstance(t, tuple) else t for t in tree)
+        return ("matrix", *(tuple(with_sign(t, sign) for t in row) for row in tree[1:]))
+    return tuple(with_sign(t, sign) if isinstance(t, tuple) else t for t in tree)
 
 
 def upward(tree: Tree) -> Tree:
@@ -125,40 +114,6 @@ def upward(tree: Tree) -> Tree:
     if tree[0] != "rel" or not {">", ">="} & set(tree[1]) or {"<", "<="} & set(tree[1]):
         return tree
     return ("rel", tuple(_FLIPPED.get(op, op) for op in reversed(tree[1])), tuple(reversed(tree[2])))
-
-
-def as_interval(tree: Tree) -> Tree | None:
-    r"""The interval of ``x < 3``, ``0 < x \le 1`` or ``\mathbb{R}``; None where the answer is no such thing."""
-    if tree == ("sym", "RR"):
-        return REALS
-    tree = upward(tree)
-    if tree[0] != "rel" or not set(tree[1]) <= {"<", "<="}:
-        return None
-    operators, parts = tree[1], tree[2]
-    if len(parts) == 3 and is_name(parts[1]) and is_closed(parts[0]) and is_closed(parts[2]):
-        return ("interval", parts[0], parts[2], operators[0] == "<=", operators[1] == "<=")
-    if len(parts) == 2 and is_name(parts[0]) and is_closed(parts[1]):
-        return ("interval", MINUS_INFINITY, parts[1], False, operators[0] == "<=")
-    if len(parts) == 2 and is_name(parts[1]) and is_closed(parts[0]):
-        return ("interval", parts[0], INFINITY, operators[0] == "<=", False)
-    return None
-
-
-_SETS: Final = frozenset(["interval", "union", "intersect", "minus"])
-
-
-def is_region(tree: Tree) -> bool:
-    """True for a set of reals that only set algebra can compare with another form of itself."""
-    return tree[0] in _SETS or (tree[0] == "rel" and set(tree[1]) <= {"<", "<=", ">", ">="})
-
-
-def as_region(tree: Tree, items: list[Tree] | None) -> Tree | None:
-    r"""The region that an answer is: ``x < 1 \text{ or } x > 3`` is a union, ``\{1, 2\}`` a finite set; None: none."""
-    if items is None:
-        return tree if is_region(tree) or tree[0] == "pair" else None
-    if items and all(item[0] == "rel" and is_region(item) for item in items):
-        return ("union", *items)
-    return ("set", *items) if tree[0] == "set" else None
 
 
 def canonical(tree: Tree) -> Tree:
@@ -172,7 +127,7 @@ def _keyed(tree: Tree) -> tuple[Tree, str, list[tuple[str, Tree]]]:
     Texts are put together from those below: writing every subtree out anew would take the square of the tree's depth.
     """
     tag = tree[0]
-    if tag in ("add", "mul", "union", "set"):
+    if tag in ("add", "mul", "union", "set", "all", "any", "intersect"):
         parts: list[tuple[str, Tree]] = []
         for part in tree[1:]:
             found, key, below = _keyed(part)

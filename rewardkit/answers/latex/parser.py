@@ -10,11 +10,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from rewardkit.answers.latex.atom_parser import AtomParser, degrees
-from rewardkit.answers.latex.atoms import FRACTIONS, FUNCTIONS, OPERATORS, RELATIONS, SEPARATORS
-from rewardkit.answers.latex.cursor import CLOSERS, END
+from rewardkit.answers.latex.atoms import FRACTIONS, FUNCTIONS, OPERATORS, RELATIONS, SET_OPERATORS
+from rewardkit.answers.latex.cursor import CLOSERS, END, joining
 from rewardkit.answers.latex.leaves import mixed, product
+from rewardkit.answers.latex.logic import joined
 from rewardkit.answers.latex.tokens import tokenize
-from rewardkit.answers.latex.tree import OverLimit, Tree, Unreadable, negative, quotient
+from rewardkit.answers.latex.tree import RATIO, OverLimit, Tree, Unreadable, negative, quotient
 from rewardkit.answers.limits import MAX_DEPTH
 
 
@@ -48,12 +49,13 @@ class _Parser(AtomParser):
     # Lists and relations
 
     def statement(self) -> Tree:
-        members = [self.clause()]
-        while self.separator():
+        members, joins = [self.clause()], []
+        while join := self.separator():
             if self.peek() is END or self.peek().text in CLOSERS:
                 break
+            joins.append(join)
             members.append(self.clause())
-        return members[0] if len(members) == 1 else ("list", *members)
+        return joined(members, joins)
 
     def clause(self) -> Tree:
         members: list[Tree] = []
@@ -76,9 +78,11 @@ class _Parser(AtomParser):
         if self.depth > MAX_DEPTH:
             raise OverLimit("nesting")
         tree = self.sum()
-        while (token := self.peek()).kind == "cmd" and token.text in ("\\cup", "\\cap", "\\setminus", "\\backslash"):
+        while self.peek().text in ("\\over", "\\choose"):
+            infix = self.take().text
+            tree = quotient(tree, self.sum()) if infix == "\\over" else ("fn", "binom", tree, self.sum())
+        while (tag := SET_OPERATORS.get(self.peek().text)) is not None:
             self.at += 1
-            tag = {"\\cup": "union", "\\cap": "intersect"}.get(token.text, "minus")
             right = self.sum()
             tree = (tag, *tree[1:], right) if tree[0] == tag == "union" else (tag, tree, right)
         self.depth -= 1
@@ -105,14 +109,15 @@ class _Parser(AtomParser):
             return self.term()
         if self.accept("\\pm", "\\mp"):
             return ("pm", ("num", 0, -1), self.term())
-        tree = self.power()
+        tree = self.factor()
         while True:
             if self.accept("*", "\\cdot", "\\times", "\\ast"):
                 tree = product(tree, self.signed())
             elif self.accept("/", "\\div"):
                 tree = quotient(tree, self.signed())
-            elif tree[0] == "num" and self.accept(":"):  # a ratio or a time of day
-                tree = ("tuple", ("sym", ":"), tree, self.power())
+            elif (tree[0] == "num" or not self.braces) and self.accept(":"):  # a ratio or a time of day
+                parts = tree[2:] if tree[:2] == ("tuple", RATIO) else (tree,)
+                tree = ("tuple", RATIO, *parts, self.factor())
             elif self.accept("\\bmod", "\\mod") or (self.peek().text == "mod" and self.accept_name("mod")):
                 tree = ("fn", "mod", tree, self.signed())
             elif self.starts_factor():
@@ -132,30 +137,46 @@ class _Parser(AtomParser):
         if self.accept("-"):
             return negative(self.signed())
         self.accept("+")
-        return self.power()
+        return self.factor()
+
+    def factor(self) -> Tree:
+        opened = self.peek().text
+        tree = self.power()
+        self.opened = opened
+        return tree
 
     def implicit(self, left: Tree) -> Tree:
         r"""A factor that follows without a sign: ``2x``, and the mixed numbers ``3\frac{1}{2}`` and ``3 1/2``."""
         token = self.peek()
         is_whole = left[0] == "num" and left[2] == -1 and isinstance(left[1], int)
         if token.kind == "num":
+            if self.ends_factor():
+                return product(left, self.factor())
             if is_whole and token.text.isdigit() and self.peek(1).text == "/" and self.peek(2).text.isdigit():
                 top, bottom = int(token.text), int(self.peek(2).text)
                 if 0 < top < bottom:
                     self.at += 3
                     return mixed(left, Fraction(top, bottom))
             raise Unreadable("two numbers side by side")
-        right = self.power()
-        if is_whole and token.text in FRACTIONS and _is_proper(right):
+        right = self.factor()
+        if token.text == "{" and left[0] == right[0] == "num" and not (is_whole and _is_proper(right)):
+            raise Unreadable("two numbers side by side")
+        starts_fraction = token.text == "{" or token.text in FRACTIONS
+        if is_whole and starts_fraction and _is_proper(right):
             return mixed(left, right[1])
-        if is_whole and token.text in FRACTIONS and right[0] == "percent" and _is_proper(right[1]):
+        if is_whole and starts_fraction and right[0] == "percent" and _is_proper(right[1]):
             return ("percent", mixed(left, right[1][1]))
         return product(left, right)
+
+    def ends_factor(self) -> bool:
+        r"""Whether a number after this place multiplies what is before it: ``3!7!``, ``\binom{5}{2}3``, ``(2)3``."""
+        before = self.tokens[self.at - 1].text
+        return before in ("!", ")") or (before == "}" and self.opened != "{")
 
     def unit(self) -> bool:
         r"""Skip ``\text{ cm}`` and the like after a number: units don't count."""
         token = self.peek()
-        if token.kind != "text" or token.text.strip(" ,.").lower() in SEPARATORS:
+        if token.kind != "text" or joining(token):
             return False
         self.at += 1
         while self.peek().text == "^" and self.peek(1).text in "23{":  # cm^2
@@ -178,13 +199,15 @@ class _Parser(AtomParser):
         if token.kind in ("num", "scientific", "repeating"):
             return True
         if token.kind == "text":
-            return token.text.strip(" ,.").lower() not in SEPARATORS
+            return not joining(token)
         if token.kind == "name":
-            return token.text.lower() not in SEPARATORS and token.text not in RELATIONS
+            return not joining(token) and token.text not in RELATIONS
         if token.kind == "begin":
             return True
         if token.kind == "op":
-            return token.text in "({[" or (token.text == "|" and not self.bars)
+            if token.text == "[" and self.closes():
+                return False
+            return token.text in "({[" or (token.text == "|" and not self.bars and self.braces != 1)
         if token.kind == "cmd":
             return token.text not in RELATIONS and token.text not in CLOSERS and token.text not in OPERATORS
         return False

@@ -15,17 +15,15 @@ from typing import Literal
 from rewardkit.answers.latex.exact import exact
 from rewardkit.answers.latex.identity import approximate, differ, is_decimal_of, proportional, rational_identity
 from rewardkit.answers.latex.meaning import (
-    INFINITY,
-    as_interval,
-    as_region,
     canonical,
-    is_region,
     members,
     named,
     stated,
     upward,
 )
-from rewardkit.answers.latex.tree import Tree, is_closed, negative, subtrees, symbols
+from rewardkit.answers.latex.naming import Named, bare_rows, named_values, stem
+from rewardkit.answers.latex.regions import NoRegion, is_strictly_region, region, same_cells
+from rewardkit.answers.latex.tree import INFINITY, Tree, is_closed, negative, subtrees
 
 Question = Literal["equal", "proportional", "same-region"]
 Ask = Callable[[Question, Tree, Tree], bool]
@@ -65,6 +63,15 @@ class Ladder:
         if gold == answer:
             self.rung = "number" if gold[0] == "num" else self.rung
             return True
+        if is_strictly_region(gold) or is_strictly_region(answer):
+            verdict = self._same_region(gold, answer)
+            if verdict is not None:
+                return verdict
+        several = named_values(gold), named_values(answer)
+        if several[0] is not None or several[1] is not None:
+            verdict = self._same_named(gold, answer, *several)
+            if verdict is not None:
+                return verdict
         lists = members(gold), members(answer)
         if lists[0] is not None or lists[1] is not None:
             return self._same_lists(gold, answer, lists[0], lists[1])
@@ -80,10 +87,24 @@ class Ladder:
             return self._same_value(value, other_value)
         return self._same_value(gold, answer)
 
+    def _same_named(self, gold: Tree, answer: Tree, left: Named | None, right: Named | None) -> bool | None:
+        """Several values of which at least one side names each; None where only their trees can be compared."""
+        if left is not None and right is not None:
+            rows = left.rows, right.in_order_of(left.names)
+        elif left is not None:
+            rows = left.rows, bare_rows(answer, len(left.rows), len(left.names))
+        else:
+            assert right is not None
+            rows = bare_rows(gold, len(right.rows), len(right.names)) or (), right.rows
+        if not rows[0] or not rows[1]:
+            return None
+        self.rung = "list"
+        return self._match([("tuple", *row) for row in rows[0]], [("tuple", *row) for row in rows[1]])
+
     def _same_names(self, left: Tree, right: Tree) -> bool:
         """``x`` isn't ``y``; ``y`` may be ``f(x)``."""
         return (
-            left == right
+            canonical(left) == canonical(right)
             or "app" in (left[0], right[0])
             or "text" in (left[0], right[0])
             or _is_word(left)
@@ -103,22 +124,15 @@ class Ladder:
                 self.rung = "list" if len(items) > 1 else self.rung
                 return verdict
             _, value = named(single)
-            regions = as_region(gold, left[1] if left else None), as_region(answer, right[1] if right else None)
-            if (
-                regions[0] is not None
-                and regions[1] is not None
-                and value[0] in ("interval", "union", "minus", "intersect")
-            ):
-                self.rung = "sympy"
-                return self.ask("same-region", *(named(r)[1] for r in regions if r is not None))
             if kind == "list" and value[0] in ("pair", "tuple") and len(value) - 1 == len(items):
                 bare = [named(i)[1] for i in items]
                 return all(self.same(v, i) for v, i in zip(value[1:], bare, strict=True))
             return False
+        if {gold[0], answer[0]} == {"all", "any"}:
+            return False
         golds, answers = left[1], right[1]
         names, other_names = [named(t)[0] for t in golds], [named(t)[0] for t in answers]
-        all_named = None not in names and None not in other_names
-        if not (all_named and len(set(names)) > 1):
+        if not _are_apart(names, other_names):
             golds = [v if n is not None else t for t, (n, v) in zip(golds, map(named, golds), strict=True)]
             answers = [v if n is not None else t for t, (n, v) in zip(answers, map(named, answers), strict=True)]
         if self.rules.order_matters and "set" not in (left[0], right[0]):
@@ -140,19 +154,9 @@ class Ladder:
     def _same_value(self, gold: Tree, answer: Tree) -> bool:
         if gold[0] == "percent" or answer[0] == "percent":
             return self._same_percent(gold, answer)
-        left, right = _set_form(gold), _set_form(answer)
-        if left is not None and right is not None:
-            return self._same_sets(left, right)
-        if {gold[0], answer[0]} & {"minus", "intersect"} and canonical(gold) != canonical(answer):
-            self.rung = "sympy"
-            return self.ask("same-region", gold, answer)
         if gold[0] == "rel" and answer[0] == "rel":
             return self._same_relation(gold, answer)
         if gold[0] == "rel" or answer[0] == "rel":
-            relation, other = (gold, answer) if gold[0] == "rel" else (answer, gold)
-            if other[0] in ("union", "interval", "pair") and set(relation[1]) <= {"<", "<=", ">", ">="}:
-                self.rung = "sympy"
-                return self.ask("same-region", relation, other)
             return False
         if gold[0] in ("pair", "tuple") and answer[0] in ("pair", "tuple"):
             self.rung = "tuple"
@@ -184,15 +188,24 @@ class Ladder:
         answer = ("mul", hundredth, bare_answer) if answer[0] == "percent" else answer
         return self.same(gold, answer)
 
-    def _same_sets(self, left: Tree, right: Tree) -> bool:
-        """Intervals and unions of them; ``(a, b)`` is an open interval where the other side is one."""
+    def _same_region(self, gold: Tree, answer: Tree) -> bool | None:
+        """Sets of reals, of which ``(a, b)`` is an open interval; None where one of the two isn't a set."""
+        try:
+            (left, name), (right, other_name) = region(gold), region(answer)
+        except NoRegion:
+            return None
         self.rung = "interval"
-        if left[0] == right[0] == "interval":
-            return left[3:] == right[3:] and self.same(left[1], right[1]) and self.same(left[2], right[2])
-        if left[0] == right[0] == "union" and len(left) == len(right):
-            parts = [[_set_form(t) or t for t in side[1:]] for side in (left, right)]
-            if self._match(parts[0], parts[1]):
-                return True
+        if name is not None and other_name is not None and not self._same_names(name, other_name):
+            return False
+        if left[0] == right[0] == "interval" and left[3:] == right[3:]:
+            return self.same(left[1], right[1]) and self.same(left[2], right[2])
+        verdict = same_cells(left, right, self.same)
+        if verdict is not None:
+            return verdict
+        if left[0] == right[0] == "union" and len(left) == len(right) and self._match(list(left[1:]), list(right[1:])):
+            return True
+        if left == gold and right == answer and len(gold[2]) == len(answer[2]) == 2:
+            return None  # two relations that nobody solved yet
         self.rung = "sympy"
         return self.ask("same-region", left, right)
 
@@ -202,10 +215,6 @@ class Ladder:
             self.rung = "relation"
             if all(self.same(g, a) for g, a in zip(gold[2], answer[2], strict=True)):
                 return True
-        chains = is_region(gold) and is_region(answer) and symbols(gold) == symbols(answer)
-        if chains and len(symbols(gold)) == 1 and len(gold[2]) != len(answer[2]):
-            self.rung = "sympy"
-            return self.ask("same-region", gold, answer)
         if len(gold[2]) != 2 or gold[1] != answer[1] or gold[1][0] not in ("=", "!=", "<", "<="):
             return False
         if any(t[0] in _COMPOUND for t in (*gold[2], *answer[2])):
@@ -270,7 +279,17 @@ _MAX_WRITINGS = 4
 """How often one value may be written in a list of its writings."""
 _MAX_MEMBERS = 64
 """Longer lists are compared in order: unordered comparison is quadratic."""
-_COMPOUND = ("pair", "tuple", "list", "set", "interval", "union", "intersect", "minus", "matrix", "rel", "text")
+_COMPOUND = (
+    "pair", "tuple", "list", "set", "interval", "union", "intersect", "minus", "all", "any", "matrix", "rel", "text",
+)  # fmt: skip
+
+
+def _are_apart(names: list[Tree | None], others: list[Tree | None]) -> bool:
+    """Whether names tell values apart: all have one, and they aren't the roots ``x_1, x_2`` of what others call x."""
+    if None in names or None in others:
+        return False
+    several = len(set(names)) > 1, len(set(others)) > 1
+    return all(several) or (any(several) and len({stem(n) for n in (*names, *others) if n is not None}) > 1)
 
 
 def _as_point(tree: Tree) -> list[Tree]:
@@ -295,11 +314,3 @@ def _terminates(value: Fraction) -> bool:
 
 def _difference(relation: Tree) -> Tree:
     return ("add", relation[2][0], negative(relation[2][1]))
-
-
-def _set_form(tree: Tree) -> Tree | None:
-    if tree[0] in ("interval", "union"):
-        return tree
-    if tree[0] == "pair":
-        return ("interval", tree[1], tree[2], False, False)
-    return as_interval(tree)

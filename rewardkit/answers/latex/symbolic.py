@@ -17,7 +17,8 @@ _DIGITS = 40
 _FUNCTIONS: dict[str, Any] = {
     "sqrt": sp.sqrt, "sin": sp.sin, "cos": sp.cos, "tan": sp.tan, "cot": sp.cot, "sec": sp.sec, "csc": sp.csc,
     "sinh": sp.sinh, "cosh": sp.cosh, "tanh": sp.tanh, "asin": sp.asin, "acos": sp.acos, "atan": sp.atan, "exp": sp.exp,
-    "ln": sp.log, "abs": sp.Abs, "floor": sp.floor, "ceil": sp.ceiling, "factorial": sp.factorial, "binom": sp.binomial,
+    "ln": sp.log, "abs": sp.Abs, "floor": sp.floor, "ceil": sp.ceiling, "factorial": sp.factorial,
+    "factorial2": sp.factorial2, "binom": sp.binomial,
     "gcd": sp.gcd, "lcm": sp.lcm, "max": sp.Max, "min": sp.Min, "mod": sp.Mod,
 }  # fmt: skip
 _NUMBER_SETS: dict[str, Any] = {
@@ -100,7 +101,8 @@ def decide(question: str, gold: Tree, answer: Tree, assume_positive: bool) -> bo
     """The verdict on one question of :mod:`rewardkit.answers.latex.same`."""
     try:
         if question == "same-region":
-            return bool(_region(gold) == _region(answer))
+            left, right = _region(gold), _region(answer)
+            return bool(left == right or (left.is_subset(right) and right.is_subset(left)))
         if question == "proportional":
             left, right = build(gold), build(answer)
             if right == 0 or left == 0:
@@ -111,7 +113,7 @@ def decide(question: str, gold: Tree, answer: Tree, assume_positive: bool) -> bo
             return True
         bars = any(node[:2] == ("fn", "abs") for tree in (gold, answer) for node in subtrees(tree))
         return assume_positive and not bars and _equal(gold, answer, positive=True)
-    except (NotSymbolic, ZeroDivisionError, NotImplementedError, TypeError, ValueError, AttributeError, RecursionError):
+    except Exception:  # sympy raises of every kind; what it can't show to be equal is not
         return False
 
 
@@ -139,23 +141,29 @@ def _equal(gold: Tree, answer: Tree, *, positive: bool) -> bool:
 
 
 def _region(tree: Tree) -> Any:
-    """The set of reals that an inequality chain, interval or union describes, for one unknown."""
-    if tree[0] in ("interval", "pair"):
-        closed = (tree[3], tree[4]) if tree[0] == "interval" else (False, False)
+    """The set of reals that :func:`rewardkit.answers.latex.regions.region` read, for one unknown."""
+    tag = tree[0]
+    if tag == "interval":
         low, high = build(tree[1]), build(tree[2])
-        return sp.Interval(low, high, not closed[0] or not low.is_finite, not closed[1] or not high.is_finite)
-    if tree[0] == "union":
-        return sp.Union(*[_region(t) for t in tree[1:]])
-    if tree[0] == "set":
+        return sp.Interval(low, high, not tree[3] or not low.is_finite, not tree[4] or not high.is_finite)
+    if tag == "set":
         return sp.FiniteSet(*[build(t) for t in tree[1:]])
-    if tree[0] == "intersect":
-        return sp.Intersection(*[_region(t) for t in tree[1:]])
-    if tree[0] == "minus":
-        return sp.Complement(_region(tree[1]), _region(tree[2]))
-    if tree[0] == "sym" and tree[1] in _NUMBER_SETS:
+    if tag == "sym" and tree[1] in _NUMBER_SETS:
         return _NUMBER_SETS[tree[1]]
-    if tree[0] != "rel":
-        raise NotSymbolic(tree[0])
+    if tag == "rel":
+        return _solved(tree)
+    if tag not in ("union", "intersect", "minus", "comma"):
+        raise NotSymbolic(tag)
+    parts = [_region(t) for t in tree[1:]]
+    if tag == "union":
+        return sp.Union(*parts)
+    if tag == "minus":
+        return sp.Complement(*parts)
+    both = sp.Intersection(*parts)
+    return sp.Union(*parts) if tag == "comma" and both.is_empty else both
+
+
+def _solved(tree: Tree) -> Any:
     parts = [build(_plain(t)) for t in tree[2]]
     unknowns = set().union(*[p.free_symbols for p in parts])
     if len(unknowns) != 1:
@@ -164,8 +172,12 @@ def _region(tree: Tree) -> Any:
     parts = [p.subs(next(iter(unknowns)), unknown) for p in parts]
     region = sp.S.Reals
     for operator, left, right in zip(tree[1], parts, parts[1:], strict=False):
-        relation = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge}[operator](left, right)
-        region = region.intersect(sp.solveset(relation, unknown, sp.S.Reals))
+        if operator in ("=", "!="):
+            roots = sp.solveset(sp.Eq(left, right), unknown, sp.S.Reals)
+            region = region.intersect(roots) if operator == "=" else sp.Complement(region, roots)
+        else:
+            relation = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge}[operator](left, right)
+            region = region.intersect(sp.solveset(relation, unknown, sp.S.Reals))
     return region
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from rewardkit.answers.latex.styles import STYLES
 from rewardkit.answers.latex.tree import OverLimit, Unreadable
 from rewardkit.answers.limits import MAX_DIGITS, MAX_FORMULA, MAX_TOKENS
 from rewardkit.answers.number import fold
@@ -37,7 +38,8 @@ _UNICODE: Final = {
         "≈": r"\approx ", "φ": r"\phi ", "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "⌊": r"\lfloor ",
         "⌋": r"\rfloor ", "⌈": r"\lceil ", "⌉": r"\rceil ", "²": "^{2}", "³": "^{3}", "½": r"\frac{1}{2}",
         "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "ℝ": r"\mathbb{R}",
-        "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "€": " ", "£": " ", "¥": " ",
+        "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "€": " ", "£": " ", "¥": " ", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]",
+        "∧": r"\land ", "∨": r"\lor ", "∉": r"\notin ", "∖": r"\setminus ", "⊤": "T", "或": r"\lor ", "且": r"\land ",
     }.items()
 }  # fmt: skip
 _TOKEN: Final = re.compile(
@@ -45,12 +47,12 @@ _TOKEN: Final = re.compile(
       | (?P<repeating> \d*\.\d*\\overline\s*\{\d+\})
       | (?P<scientific> \d+(?:\.\d+)?[eE][-+]?\d{1,4}(?![\w.^]))
       | (?P<num> \d{1,3}(?:(?:\{,\}|,)\d{3})+(?![\d])(?:\.\d+)? | \d+(?:\.\d+)? | \.\d+ )
-      | \\(?:text|textbf|textit|textrm|mbox|operatorname\*?|mathrm|mathbf|mathit|mathsf|mathcal|bf|bm|boldsymbol|hbox
-            |emph)\s*
-            \{(?P<text>[^{}]*)\}
+      | \\(?:mathcal|"""
+    + STYLES
+    + r""")\s*\{(?P<text>[^{}]*)\}
       | \\begin\{(?P<begin>[a-z]+\*?)\}(?:\{[^{}]*\}|\[[^\]]*\])? | \\end\{(?P<end>[a-z]+\*?)\}
       | \\mathbb\s*\{?(?P<bb>[A-Z])\}?
-      | (?P<cmd>\\(?:[a-zA-Z]+|[{}|%\\]))
+      | (?P<cmd>\\(?:[a-zA-Z]+|[{}|%&\\]))
       | (?P<name>[a-zA-Z]+)
       | (?P<op>\*\*|<=|>=|!=|==|[-+*/^_=<>(){}\[\],;|!%&:'])
     """,
@@ -114,7 +116,11 @@ def _token(kind: str, body: str, space: bool) -> Token:
     return Token(kind, body, space)
 
 
-_OVER: Final = re.compile(r"\{([^{}\\]*)\\over(?![a-zA-Z])([^{}\\]*)\}")
+_ROOT_OF: Final = re.compile(r"\\root\s*(?:\{\s*(\d{1,3})\s*\}|(\d{1,3}))\s*\\of(?![a-zA-Z])")
+_ROW_BREAK: Final = re.compile(
+    r"\\\\\s*(?:\*|\[\s*[-+]?[\d.]*\s*\\?[a-z]{2,12}\s*\])|\\(?:cr|tabularnewline|newline)(?![a-zA-Z])"
+)
+_OLD_MATRIX: Final = re.compile(r"\\([pbvBV]?matrix)\s*\{([^{}]*)\}")
 _DOTTED: Final = re.compile(r"(\.\d*)\\dot\s*(?:\{(\d)\}|(\d))")
 _PERIOD: Final = re.compile(r"(?<![\d.])(0?\.\d*)\((\d{1,40})\)")
 _TO: Final = re.compile(r"(?<=\d)(?:\s*\\(?:text|mathrm)\{\s*to\s*\}\s*|\s+to\s+)(?=\d)")
@@ -124,11 +130,13 @@ _SPELLINGS: Final = {
 
 
 def _respelled(text: str) -> str:
-    r"""One spelling for each thing: ``{1 \over 2}``, ``0.\dot{3}``, ``0.(3)``, ``3 \text{ to } 4``."""
+    r"""One spelling for each thing: ``\root 3 \of 8``, ``0.\dot{3}``, ``0.(3)``, ``3 \text{ to } 4``."""
     if "\\" in text:
         for spelling, usual in _SPELLINGS.items():
             text = text.replace(spelling, usual)
-        text = _OVER.sub(r"\\frac{\1}{\2}", text)
+        if "matrix" in text or "array" in text:
+            text = _ROW_BREAK.sub(r"\\\\", _OLD_MATRIX.sub(r"\\begin{\1}\2\\end{\1}", text))
+        text = _ROOT_OF.sub(r"\\sqrt[\1\2]", text)
         text = _DOTTED.sub(r"\1\\overline{\2\3}", text)
     if "to" in text:
         text = _TO.sub(":", text)

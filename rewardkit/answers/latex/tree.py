@@ -13,6 +13,7 @@ worker as JSON. Tags:
 ``list``       bare comma list; ``set``; ``tuple``; ``pair``: ``(a, b)``, a point or an open interval
 ``interval``   low, high, closed-low, closed-high; ``union``, ``intersect``, ``minus``: sets
 ``matrix``     rows; ``rel``: operators, members of a chain; ``text``: words
+``all any``    conditions that hold together (``x > 0 and x < 5``), and of which one does (``x < 0 or x > 5``)
 =============  ==========================================================================================
 """
 
@@ -25,6 +26,10 @@ from typing import Any
 Tree = tuple[Any, ...]
 
 MINUS_ONE: Tree = ("num", -1, -1)
+RATIO: Tree = ("sym", ":")
+"""The first member of the tuple that a ratio is: ``1:2`` is no point."""
+INFINITY: Tree = ("const", "oo")
+MINUS_INFINITY: Tree = ("mul", MINUS_ONE, INFINITY)
 ONE: Tree = ("num", 1, -1)
 
 
@@ -40,6 +45,8 @@ def negative(tree: Tree) -> Tree:
     """``-tree``, folded for numbers."""
     if tree[0] == "num":
         return ("num", -tree[1], tree[2])
+    if tree[0] == "mul" and tree[1] == MINUS_ONE:
+        return tree[2] if len(tree) == 3 else ("mul", *tree[2:])
     return ("mul", MINUS_ONE, tree)
 
 
