@@ -166,7 +166,8 @@ class AtomParser(Cursor):
         self.bars, self.braces, self.square = 0, int(opening == "\\{"), int(opening in "[]")
         members: list[Tree] = []
         joins: list[str] = []
-        while self.peek().text not in (")", "]", "\\}"):
+        closers = (")", "]", "\\}") if opening in "[]" else (")", "\\}")  # elsewhere "]" opens "]0, 1["
+        while self.peek().text not in closers:
             members.append(self.clause())
             self.braces = 2 * self.braces
             if opening == "\\{" and len(members) == 1 and self.accept(":", "\\mid", "|"):

@@ -73,10 +73,8 @@ _BASE_WORDS: Final = {
 
 def subscripted(tree: Tree, subscript: str) -> Tree:
     r"""``a_3`` is a name; ``1011_2`` and ``1011_{\text{two}}`` a numeral in base 2."""
-    subscript = subscript.strip()
-    if subscript[:1] == "(" and subscript[-1:] == ")":
-        subscript = subscript[1:-1].strip()
-    subscript = _BASE_WORDS.get(subscript.removeprefix("base").strip(), subscript.removeprefix("base").strip())
+    subscript = subscript.strip(" {}()").removeprefix("base").strip()
+    subscript = _BASE_WORDS.get(subscript, subscript)
     if tree[0] == "num" and tree[2] == -1 and isinstance(tree[1], int) and _BASE.match(subscript):
         return ("based", str(tree[1]), int(subscript))
     if tree[0] in ("sym", "const", "app"):

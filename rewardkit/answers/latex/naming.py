@@ -34,13 +34,17 @@ def is_label(tree: Tree) -> bool:
     if tree[0] == "mul" and tree[2:] and tree[-1][0] == "pow" and tree[-1][2] == MINUS_ONE:
         return is_label(tree[1] if len(tree) == 3 else ("mul", *tree[1:-1])) and is_label(tree[-1][1])
     if tree[0] == "mul":
-        letters = [t[1] if t[0] == "sym" and len(t[1]) == 1 and t[1].isupper() else "" for t in tree[1:]]
+        letters = [t[1] if t[0] == "sym" and len(t[1]) == 1 and t[1].isupper() else "" for t in _factors(tree)]
         return all(letters) and len(set(letters)) == len(letters) <= _MAX_LETTERS
     if tree[0] == "fn" and tree[1] in _OF_ANGLES:
         return is_label(tree[2])
-    if tree[:2] == ("tuple", RATIO):
-        return all(is_name(t) or is_label(t) for t in tree[2:])
+    if tree[0] in ("pair", "tuple"):
+        return all(is_name(t) or is_label(t) for t in tree[1:])
     return False
+
+
+def _factors(tree: Tree) -> list[Tree]:
+    return [part for t in tree[1:] for part in _factors(t)] if tree[0] == "mul" else [tree]
 
 
 def definition(tree: Tree) -> tuple[Tree, Tree] | None:

@@ -51,7 +51,7 @@ class _Parser(AtomParser):
     def statement(self) -> Tree:
         members, joins = [self.clause()], []
         while join := self.separator():
-            if self.peek() is END or self.peek().text in CLOSERS:
+            if self.peek() is END or (self.peek().text in CLOSERS and (self.bars or self.peek().text != "|")):
                 break
             joins.append(join)
             members.append(self.clause())
@@ -150,7 +150,7 @@ class _Parser(AtomParser):
         token = self.peek()
         is_whole = left[0] == "num" and left[2] == -1 and isinstance(left[1], int)
         if token.kind == "num":
-            if self.ends_factor():
+            if self.ends_factor(left):
                 return product(left, self.factor())
             if is_whole and token.text.isdigit() and self.peek(1).text == "/" and self.peek(2).text.isdigit():
                 top, bottom = int(token.text), int(self.peek(2).text)
@@ -168,10 +168,12 @@ class _Parser(AtomParser):
             return ("percent", mixed(left, right[1][1]))
         return product(left, right)
 
-    def ends_factor(self) -> bool:
+    def ends_factor(self, left: Tree) -> bool:
         r"""Whether a number after this place multiplies what is before it: ``3!7!``, ``\binom{5}{2}3``, ``(2)3``."""
         before = self.tokens[self.at - 1].text
-        return before in ("!", ")") or (before == "}" and self.opened != "{")
+        last = left[-1] if left[0] == "mul" else left
+        is_integer = last[0] == "num" and isinstance(last[1], int)
+        return before in ("!", ")") or (before == "}" and not (self.opened == "{" and is_integer))
 
     def unit(self) -> bool:
         r"""Skip ``\text{ cm}`` and the like after a number: units don't count."""

@@ -23,6 +23,8 @@ _OLD: Final = re.compile(
 _DECLARED: Final = re.compile(
     r"\\(?:bf|it|rm|tt|sf|sl|sc|em|bfseries|itshape|ttfamily|boldmath)(?![a-zA-Z])(?!\s*\{)\s*"
 )
+_COLOR: Final = re.compile(r"\\(?:text)?color(?:box)?\s*\{[^{}]*\}")
+_UNBRACED: Final = re.compile(r"\\((?:math|text)[a-z]{2}|bm|boldsymbol|pmb)(?![a-zA-Z])\s*(\d+|[a-zA-Z])(?![a-zA-Z])")
 _COMMANDS: Final = re.compile(r"\\[a-zA-Z]+|\b(?:sin|cos|tan|log|ln|pi|sqrt)(?![a-z])")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _MEASURED: Final = re.compile(
@@ -39,6 +41,7 @@ def unstyled(text: str) -> str:
     """The text without styles around its values; unchanged where there are none, or more than 64."""
     if "\\" not in text:
         return text
+    text = _UNBRACED.sub(r"\\\1{\2}", _COLOR.sub("", text))
     text = _DECLARED.sub("", _OLD.sub(lambda old: "\\mathbf{" if old[1] else "\\text{", text))
     found = list(_STYLE.finditer(text))
     if not found or len(found) > _MAX_STYLES:

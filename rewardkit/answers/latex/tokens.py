@@ -26,7 +26,7 @@ class Token(NamedTuple):
 _SPACING: Final = re.compile(
     r"(\\\\)|\\(?:[,;:!>]|quad(?![a-z])|qquad(?![a-z])|displaystyle|textstyle|left(?![a-z])|right(?![a-z])|[bB]igg?[lr]?(?![a-z])"
     r"|(?:tiny|scriptsize|footnotesize|small|normalsize|large|Large|LARGE|huge|Huge|underline|bigl|bigr)(?![a-zA-Z])"
-    r"|(?:text)?color\{[^{}]*\}|limits(?![a-z])|nolimits|hfill|noindent|middle|enspace|thinspace|medspace|phantom\{[^{}]*\}|[hv]space\*?\{[^{}]*\})"
+    r"|(?:text)?color(?:box)?\s*\{[^{}]*\}|limits(?![a-z])|nolimits|hfill|noindent|middle|enspace|thinspace|medspace|phantom\{[^{}]*\}|[hv]space\*?\{[^{}]*\})"
     r"|\\\$|\$|~|\\ |\\(?=\s|\Z)|&(?=[=<>])"
 )
 _DEGREE: Final = re.compile(r"\^\s*\{?\s*\\circ\s*\}?|\\degrees?\b|\\circ(?=\s*[,.;)}\]]|\s*\Z)|°|º")

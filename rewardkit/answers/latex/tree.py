@@ -82,7 +82,7 @@ def children(tree: Tree) -> Iterator[Tree]:
 def symbols(tree: Tree) -> frozenset[str]:
     """Names of the free variables; an applied function counts as one, the index of a sum or limit does not."""
     if tree[0] in ("sym", "text"):
-        return frozenset([tree[1]])
+        return frozenset() if tree == RATIO else frozenset([tree[1]])
     found: frozenset[str] = frozenset([tree[1]]) if tree[0] == "app" else frozenset()
     for child in children(tree):
         found |= symbols(child)
