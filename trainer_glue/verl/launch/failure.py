@@ -31,7 +31,10 @@ _HINTS: Final = (
         "the Ray cluster asks for a token, as one of Ray 2.60 does unless told otherwise: set RAY_AUTH_MODE=token, and "
         "RAY_AUTH_TOKEN_PATH where the token is not in ~/.ray/auth_token",
     ),
-    (r"No space left on device", "the disk is full: free some, or set trainer.max_actor_ckpt_to_keep"),
+    (
+        r"No space left on device|Disk quota exceeded|PytorchStreamWriter failed writing|unexpected pos \d+ vs \d+",
+        "the disk is full: free some, or keep fewer checkpoints (trainer.max_actor_ckpt_to_keep=1)",
+    ),
 )
 
 

@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rewardkit.errors import RunError
+from rewardkit.errors import CheckpointError, RunError
 from rewardkit.processes.isolated import PYTHON
 from trainer_glue.verl.launch import summary
-from trainer_glue.verl.launch.checkpoints import latest, mend, step_folder
+from trainer_glue.verl.launch.checkpoints import Mended, latest, mend, step_folder
 from trainer_glue.verl.launch.child import Child
 from trainer_glue.verl.launch.command import starts_ray
 from trainer_glue.verl.launch.export import check_export, export, export_folder
 from trainer_glue.verl.launch.failure import explain, hint_for
-from trainer_glue.verl.launch.folder import RunFolder, locked, write_whole
+from trainer_glue.verl.launch.folder import RunFolder, locked, no_room, write_whole
 from trainer_glue.verl.launch.metrics import Reader, Step, fold
 from trainer_glue.verl.launch.plan import Plan
 from trainer_glue.verl.launch.progress import Progress
@@ -69,11 +69,19 @@ class Run:
         """Train to the end. The same plan again goes on from the last checkpoint.
 
         Raises:
-            RunError: verl died.
+            RunError: verl died, or the disk is full.
             ConfigError: a model is to be exported, and no checkpoint would be saved.
             CheckpointError: the last checkpoint can't be exported.
             KeyboardInterrupt, Terminated: it was stopped; all of verl is gone by then.
         """
+        try:
+            self._run()
+        except OSError as e:
+            if (why := no_room(e)) is None:
+                raise
+            raise self._full(why, e) from e
+
+    def _run(self) -> None:
         if self.exports:
             check_export(self.plan)
         self._say_what()
@@ -101,7 +109,7 @@ class Run:
             finally:
                 steps = self._close(record, state)
             if code != 0:
-                raise self._death(code, start)
+                raise self._death(code, start, self._next_start(latest(self.folder.checkpoints)))
             self._say_result(steps)
 
     def _say(self, text: str, style: str = "") -> None:
@@ -221,18 +229,37 @@ class Run:
         if steps:
             summary.draw(steps, record.formula, self.folder.curves)
         if state == "stopped":
-            next_start = (
-                f"the same command goes on from step {checkpoint}" if checkpoint else "no checkpoint was saved yet"
-            )
-            self._say(f"stopped after step {done}; {next_start}")
+            self._say(f"stopped after step {done}; {self._next_start(checkpoint)}")
         return steps
 
-    def _death(self, code: int, start: int) -> RunError:
+    def _next_start(self, checkpoint: int) -> str:
+        return f"the same command goes on from step {checkpoint}" if checkpoint else "no checkpoint was saved yet"
+
+    def _death(self, code: int, start: int, next_start: str) -> RunError:
         log = self._log(start)
         cause = "\n  ".join(explain(log))
+        hint = hint_for(log) or (_KILLED if code == _SIGKILL else None)
         return RunError(
             f"the run died (exit code {code}). From its log:\n\n  {cause}\n\n  the whole log: {self.folder.log}",
-            hint=hint_for(log) or (_KILLED if code == _SIGKILL else None),
+            hint=f"{hint}. Then {next_start}" if hint else next_start,
+        )
+
+    def _full(self, why: str, error: OSError) -> RunError:
+        """What is left where no more could be written, with what was only half written removed."""
+        checkpoints = self.folder.checkpoints
+        try:
+            mended = mend(checkpoints)
+        except (OSError, CheckpointError) as e:
+            mended = Mended(latest(checkpoints), (str(e),))
+        where = error.filename or self.folder.path
+        left = f"the newest complete checkpoint is {step_folder(checkpoints, mended.step)}" if mended.step else None
+        facts = [
+            f for f in (*mended.notes, left or "there is no complete checkpoint") if "newest" not in f or f == left
+        ]
+        return RunError(
+            f"{why} ({error.strerror}: {where}), so the run was stopped. " + "; ".join(facts),
+            hint="free some room, or keep fewer checkpoints: trainer.max_actor_ckpt_to_keep=1 (and max_critic_). "
+            f"Then {self._next_start(mended.step)}",
         )
 
     def _say_result(self, steps: list[Step]) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ VERL = textwrap.dedent(
     import json, os, sys, time, zipfile
     from pathlib import Path
 
-    checkpoints, total, save_every, dies_at, waits_at = Path(sys.argv[1]), *map(int, sys.argv[2:6])
+    checkpoints, total, save_every, dies_at, waits_at, fills_at = Path(sys.argv[1]), *map(int, sys.argv[2:7])
     tracker = checkpoints / "latest_checkpointed_iteration.txt"
     step = int(tracker.read_text()) if tracker.exists() else 0
     print(f"Total training steps: {total}", flush=True)
@@ -35,6 +36,12 @@ VERL = textwrap.dedent(
             step += 1
             if step == dies_at:
                 raise MemoryError("the stand-in is full")
+            if step == fills_at:
+                (checkpoints / f"global_step_{step}" / "actor").mkdir(parents=True)
+                with open(checkpoints / f"global_step_{step}" / "actor" / "model_world_size_1_rank_0.pt", "wb") as file:
+                    while True:
+                        file.write(b"x" * 4096)
+                        file.flush()
             if step == waits_at:
                 time.sleep(600)
             if step % save_every == 0 or step == total:
@@ -51,11 +58,20 @@ VERL = textwrap.dedent(
 )
 
 
-def plan_in(folder: Path, *, steps: int = 7, dies_at: int = 0, waits_at: int = 0, reward: str = "length(0.1)") -> Plan:
+def plan_in(
+    folder: Path,
+    *,
+    steps: int = 7,
+    dies_at: int = 0,
+    waits_at: int = 0,
+    fills_at: int = 0,
+    reward: str = "length(0.1)",
+    out: Path | None = None,
+) -> Plan:
     script = folder / "verl.py"
     script.write_text(VERL)
-    plan = make_plan("tiny", [f"trainer.total_training_steps={steps}"], reward=reward, out=folder / "run")
-    arguments = (str(plan.folder.checkpoints), str(steps), "5", str(dies_at), str(waits_at))
+    plan = make_plan("tiny", [f"trainer.total_training_steps={steps}"], reward=reward, out=out or folder / "run")
+    arguments = (str(plan.folder.checkpoints), *map(str, (steps, 5, dies_at, waits_at, fills_at)))
     verl = replace(plan.verl, argv=(sys.executable, str(script), *arguments))
     return replace(plan, verl=verl, resolved=replace(plan.resolved, assets=None))
 
@@ -107,6 +123,45 @@ def test_a_dead_run_shows_the_cause_and_goes_on_from_its_checkpoint(tmp_path):
     assert [a["from_step"] for a in record(plan)["attempts"]] == [0, 5]
     steps = [json.loads(line)["step"] for line in plan.folder.metrics.read_text().splitlines()]
     assert steps == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of a megabyte."""
+    mount = tmp_path / "small"
+    mount.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(mount)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small file system needs root")
+    yield mount
+    subprocess.run(["umount", str(mount)], check=True)
+
+
+def test_a_full_disk_is_one_error_that_says_what_is_left_and_how_to_go_on(tmp_path, small_disk):
+    out = small_disk / "run"
+    with pytest.raises(RunError) as caught:
+        run(plan_in(tmp_path, fills_at=7, out=out))
+    text = str(caught.value)
+    assert "the disk is full" in text and "goes on from step 5" in text
+    again = run(plan_in(tmp_path, out=out))
+    assert "going on from the checkpoint of step 5" in again and numbers(again) == ["6/7", "7/7"]
+
+
+def test_a_disk_that_is_full_from_the_start_leaves_what_was_there(tmp_path, small_disk):
+    out = small_disk / "run"
+    with pytest.raises(RunError):
+        run(plan_in(tmp_path, dies_at=7, out=out))
+    half = out / "checkpoints" / "global_step_6" / "actor"
+    half.mkdir(parents=True)
+    filler = small_disk / "other"
+    with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
+        while True:
+            file.write(b"x" * 4096)
+    with pytest.raises(RunError) as caught:
+        run(plan_in(tmp_path, out=out))
+    assert "the disk is full" in str(caught.value) and "goes on from step 5" in str(caught.value)
+    filler.unlink()
+    assert "going on from the checkpoint of step 5" in run(plan_in(tmp_path, out=out))
 
 
 def test_a_finished_run_is_not_run_again_and_goes_on_when_asked_for_more(tmp_path):
