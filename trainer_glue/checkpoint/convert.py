@@ -124,7 +124,7 @@ def convert(
             # An adapter alone must not look like a model: tools go by config.json.
             for name in ("config.json", "generation_config.json"):
                 (folder / name).unlink(missing_ok=True)
-        verification = _verify(folder, chosen, written, tensors, meter) if verify_result else None
+        verification = _verify(folder, chosen, written, tensors, layout, meter) if verify_result else None
         report = Report(
             out=target.resolve(),
             checkpoint=layout.folder,
@@ -232,7 +232,12 @@ def _write(folder: Path, chosen: Plan, max_bytes: int, meter: _Meter) -> list[Pa
 
 
 def _verify(
-    folder: Path, chosen: Plan, written: list[Path], tensors: Mapping[str, ShardedTensor], meter: _Meter
+    folder: Path,
+    chosen: Plan,
+    written: list[Path],
+    tensors: Mapping[str, ShardedTensor],
+    layout: Layout,
+    meter: _Meter,
 ) -> Verification:
     if meter.non_finite:
         raise CheckpointError(
@@ -244,6 +249,7 @@ def _verify(
         written,
         [*chosen.outputs, *chosen.adapter_outputs],
         tensors.values(),
+        shards=layout.shards.values(),
         has_adapter=chosen.adapter_config is not None,
         on_block=meter.advance,
     )

@@ -16,6 +16,7 @@ all      ``model_world_size_W_rank_R.pt``; ``RUN/latest_checkpointed_iteration.t
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ class Layout:
     def lora_meta(self) -> Mapping[str, Any]:
         """What verl 0.8 and later note about a LoRA run: ``r``, ``lora_alpha``, ``task_type``."""
         path = self.folder / "lora_train_meta.json"
-        return read_json(path) if path.is_file() else {}
+        return read_json(path) if is_there(path) else {}
 
 
 def find(checkpoint: Path, *, step: int | Literal["latest"] = "latest", role: Role = "actor") -> Layout:
@@ -91,16 +92,30 @@ def find(checkpoint: Path, *, step: int | Literal["latest"] = "latest", role: Ro
     world_size, shards = _find_shards(folder)
     step_folder = next((path for path in (folder, *folder.parents) if _STEP.fullmatch(path.name)), None)
     # The launcher keeps its record beside the checkpoints' folder or in it.
-    run_folder = next((path for path in (folder, *list(folder.parents)[:3]) if (path / "run.json").is_file()), None)
+    run_folder = next((path for path in (folder, *list(folder.parents)[:3]) if is_there(path / "run.json")), None)
     return Layout(
         folder=folder,
         world_size=world_size,
         shards=shards,
-        config_folder=next((p for p in (folder / "huggingface", folder) if (p / "config.json").is_file()), None),
+        config_folder=next((p for p in (folder / "huggingface", folder) if is_there(p / "config.json")), None),
         step=int(step_folder.name.removeprefix("global_step_")) if step_folder else None,
         run=read_json(run_folder / "run.json") if run_folder else None,
         run_folder=run_folder,
     )
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file.
+
+    Raises:
+        CheckpointError: There is a link, and nothing where it points to: what is missing was part of the checkpoint.
+    """
+    if path.is_symlink() and not path.exists():
+        raise CheckpointError(
+            f"{path} is a link to {os.readlink(path)}, and nothing is there",
+            hint="copy the checkpoint with its links followed (cp -rL, rsync -rL), or bring the target back",
+        )
+    return path.is_file()
 
 
 def read_json(path: Path) -> Mapping[str, Any]:
@@ -111,7 +126,7 @@ def read_json(path: Path) -> Mapping[str, Any]:
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} can't be read as JSON: {error}") from error
     if not isinstance(found, dict):
         raise CheckpointError(f"{path} holds a JSON {type(found).__name__}; expected an object")
@@ -152,9 +167,9 @@ def _model_folder(checkpoint: Path, step: int | Literal["latest"], role: Role) -
 def _latest(run: Path, steps: Mapping[int, Path]) -> int:
     """The step that verl names as its last; the highest one where it names none."""
     path = run / _LATEST
-    if not path.is_file():
+    if not is_there(path):
         return max(steps)
-    text = path.read_text(encoding="utf-8").strip()
+    text = path.read_text(encoding="utf-8", errors="replace").strip()
     if not text.isdecimal():
         raise CheckpointError(
             f"{path} holds {text[:40]!r}; expected a step number",
@@ -182,7 +197,7 @@ def _find_shards(folder: Path) -> tuple[int, dict[int, Path]]:
         if matched := _SHARD.fullmatch(path.name):
             by_world.setdefault(int(matched[1]), {})[int(matched[2])] = path
     config = folder / "fsdp_config.json"
-    stated = read_json(config).get("world_size") if config.is_file() else None
+    stated = read_json(config).get("world_size") if is_there(config) else None
     if isinstance(stated, int) and stated in by_world:
         world_size = stated
     elif stated is not None:
@@ -198,6 +213,9 @@ def _find_shards(folder: Path) -> tuple[int, dict[int, Path]]:
             hint="move the files of the older save elsewhere",
         )
     shards = dict(sorted(by_world[world_size].items()))
+    for path in shards.values():
+        if not is_there(path):
+            raise CheckpointError(f"{path} is not a file; expected what verl saved of a rank")
     if beyond := [rank for rank in shards if rank >= world_size]:
         raise CheckpointError(f"{folder}: rank {beyond[0]} of a world of {world_size}")
     return world_size, shards

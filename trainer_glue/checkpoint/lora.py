@@ -158,7 +158,10 @@ def separate(tensors: Mapping[str, Source]) -> tuple[dict[str, Source], Adapter 
                 hint="DoRA and other variants: load the base model and the checkpoint in PEFT and save from there",
             )
         else:
-            base[name.replace(".base_layer.", ".").replace(".original_module.", ".")] = source
+            own = name.replace(".base_layer.", ".").replace(".original_module.", ".")
+            if own in base:
+                raise CheckpointError(f"two tensors of the checkpoint are {own}: {base[own].name} and {full_name}")
+            base[own] = source
     if not sides:
         return base, None
     if len(adapters) > 1:

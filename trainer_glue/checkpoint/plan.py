@@ -87,7 +87,7 @@ def plan(
         CheckpointError: The tensors are not what was asked for.
     """
     base, adapter = lora.separate(tensors)
-    base = {name.removeprefix("pretrained_model."): source for name, source in base.items()}
+    base = _without_wrapper(base)
     head = next((name for name in VALUE_HEADS if name in base), None)
     _check_role(head, critic, base)
     adapter_outputs: list[Output] = []
@@ -128,6 +128,17 @@ def plan(
         value_head_rows=base[head].shape[0] if head == "score.weight" else None,
         warnings=warnings,
     )
+
+
+def _without_wrapper(base: Mapping[str, Source]) -> dict[str, Source]:
+    """Names as the model has them, without those of TRL's wrapper for a value head."""
+    found: dict[str, Source] = {}
+    for name, source in base.items():
+        own = name.removeprefix("pretrained_model.")
+        if own in found:
+            raise CheckpointError(f"two tensors of the checkpoint are {own}: {found[own].name} and {source.name}")
+        found[own] = source
+    return found
 
 
 def _output(name: str, source: Source, dtype: torch.dtype | None) -> Output:

@@ -26,6 +26,8 @@ from rewardkit.errors import CheckpointError
 from .records import ALLOWED, MeshRecord, Placement, ShardedTensorRecord
 
 _ALLOW_LIST_LOCK = threading.Lock()
+_RESERVED = "__metadata__"
+_CHUNK = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +90,73 @@ def open_rank(path: Path, rank: int) -> RankFile:
             raise CheckpointError(
                 f"{path}: entry {name!r} is a {type(value).__name__}; expected tensors under text names"
             )
+        if name == _RESERVED or not _is_text(name):
+            raise CheckpointError(
+                f"{path}: a tensor has the name {name!r}, which a safetensors file can't hold",
+                hint="rename it in the model",
+            )
         pieces[name] = _piece(path, name, value)
     return RankFile(rank, path, pieces, _mappings(path))
 
 
 def _piece(path: Path, name: str, value: torch.Tensor) -> Piece:
     if not isinstance(value, ShardedTensorRecord):
-        plain = value.detach()
+        plain = _dense(path, name, value.detach())
         return Piece(plain, tuple(plain.shape), plain.dtype)
     try:
         local, spec = value.local, value.spec
         if not isinstance(local, torch.Tensor) or isinstance(local, ShardedTensorRecord):
             raise TypeError(f"its local part is a {type(local).__name__}")
-        piece = Piece(local.detach(), tuple(value.shape), local.dtype, spec.placements, spec.mesh)
+        local = _dense(path, name, local.detach())
+        piece = Piece(local, tuple(value.shape), local.dtype, spec.placements, spec.mesh)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path}: {name} is a sharded tensor that can't be understood: {error}") from error
     if local.dtype != value.dtype:
         raise CheckpointError(f"{path}: {name} says {value.dtype} and holds {local.dtype}")
     return piece
+
+
+def _dense(path: Path, name: str, tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.layout is torch.strided and not tensor.is_meta:
+        return tensor
+    what = "is on the meta device and has no data" if tensor.is_meta else f"is stored as {tensor.layout}"
+    raise CheckpointError(
+        f"{path}: {name} {what}; expected a dense tensor", hint="save it as tensor.to_dense(), or leave it out"
+    )
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_bytes(path: Path) -> bool:
+    """Read a rank's file and compare each of its records with the CRC-32 that was written beside it.
+
+    Returns:
+        Whether there was anything to compare with: torch can be told to write none.
+
+    Raises:
+        CheckpointError: A record is not what was saved.
+    """
+    with zipfile.ZipFile(path) as archive:
+        records = archive.infolist()
+        if not any(record.CRC for record in records):
+            return False
+        for record in records:
+            try:
+                with archive.open(record) as stream:
+                    while stream.read(_CHUNK):
+                        pass
+            except (zipfile.BadZipFile, OSError) as error:
+                raise CheckpointError(
+                    f"{path}: its record {record.filename} is not what was saved: {error}",
+                    hint="the disk or the copy of this rank is damaged; copy it again, or convert an earlier step",
+                ) from error
+    return True
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from rewardkit.errors import CheckpointError
 
-from .layout import Layout, read_json
+from .layout import Layout, is_there, read_json
 from .writer import write_text
 
 _CONFIGS: Final = ("config.json", "generation_config.json")
@@ -76,11 +76,13 @@ def collect(layout: Layout, base: Path | None) -> dict[str, Path]:
             matches = {
                 path.name: path
                 for path in sorted(folder.iterdir())
-                if path.is_file() and any(fnmatchcase(path.name, pattern) for pattern in kind)
+                if any(fnmatchcase(path.name, pattern) for pattern in kind) and is_there(path)
             }
             if kind is _TOKENIZER:
                 templates = folder / _TEMPLATES
-                matches |= {f"{_TEMPLATES}/{path.name}": path for path in sorted(templates.glob("*.jinja"))}
+                matches |= {
+                    f"{_TEMPLATES}/{path.name}": path for path in sorted(templates.glob("*.jinja")) if is_there(path)
+                }
             if matches:
                 found |= matches
                 break  # one source for one kind: half of one tokenizer and half of another is none

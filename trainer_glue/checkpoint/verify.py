@@ -1,8 +1,9 @@
 """Proof of what was written, from the files themselves and before they get their name.
 
-Three independent looks: each tensor's checksum, read back through the safetensors library, against a second pass over
-the shards (where every copy that ranks hold of a piece must agree as well); names, shapes and dtypes against the model
-class that the config names, built without memory; and, where the model fits, loading it and a forward pass.
+Four independent looks: the shards against the CRC-32s that they were saved with; each tensor's checksum, read back
+through the safetensors library, against a second pass over the shards (where every copy that ranks hold of a piece must
+agree as well); names, shapes and dtypes against the model class that the config names, built without memory; and, where
+the model fits, loading it and a forward pass.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 
 from rewardkit.errors import CheckpointError
 
 from . import base
+from .shards import check_bytes
 from .tensors import Buffer, ShardedTensor, Source
 from .writer import Output, as_bytes
+
+_FLOAT8: Final = frozenset({torch.float8_e4m3fn, torch.float8_e5m2})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ def verify(
     outputs: Sequence[Output],
     tensors: Iterable[Source],
     *,
+    shards: Iterable[Path],
     has_adapter: bool,
     on_block: Callable[[int], None],
 ) -> Verification:
@@ -55,26 +60,30 @@ def verify(
         files: Its safetensors files, the adapter's included.
         outputs: What the files should hold.
         tensors: The checkpoint's tensors, for the copies among ranks.
+        shards: The ranks' files, for the checksums that they were saved with.
         has_adapter: A LoRA adapter lies beside the model.
         on_block: Called with the size of each block that was compared.
 
     Raises:
         CheckpointError: Something is not as it should be; names the tensors.
     """
+    skipped = [f"shards: {path.name} was saved without checksums" for path in shards if not check_bytes(path)]
     for tensor in tensors:
         if isinstance(tensor, ShardedTensor):
             tensor.check_replicas()
     checksums = _compare(files, outputs, on_block)
-    skipped: list[str] = []
     own = [output for output in outputs if not output.name.startswith("base_model.")]
     if not own:
-        return Verification(checksums, skipped=["model: the files hold an adapter only"])
+        return Verification(checksums, skipped=[*skipped, "model: the files hold an adapter only"])
     model = _empty_model(folder, skipped)
     if model is None:
         return Verification(checksums, skipped=skipped)
     _check_structure(model, own)
     name = type(model).__name__
     size = sum(output.nbytes for output in outputs)
+    if any(output.dtype in _FLOAT8 for output in own):
+        skipped.append("forward pass: the weights are 8-bit floats, which no model class computes in")
+        return Verification(checksums, model_class=name, skipped=skipped)
     room = _available_memory()
     if room < 1.3 * size + 1e9:
         skipped.append(f"forward pass: the model is {size / 1e9:.1f} GB and {room / 1e9:.1f} GB of memory are free")
@@ -143,7 +152,7 @@ def _empty_model(folder: Path, skipped: list[str]) -> Any:
             return None
         with torch.device("meta"):
             model = model_class(config)
-    except (ValueError, KeyError, TypeError, OSError) as error:
+    except Exception as error:  # its classes raise their own kinds
         raise CheckpointError(f"transformers can't build the model that config.json describes: {error}") from error
     return model
 
@@ -185,8 +194,11 @@ def _forward(model_class: Any, folder: Path, names: Sequence[str], skipped: list
             import peft  # noqa: F401
         except ImportError:
             skipped.append("adapter in the forward pass: peft is not installed")
-    with _quiet():
-        model, info = model_class.from_pretrained(folder, output_loading_info=True, dtype="auto")
+    try:
+        with _quiet():
+            model, info = model_class.from_pretrained(folder, output_loading_info=True, dtype="auto")
+    except Exception as error:
+        raise CheckpointError(f"transformers can't load the result: {type(error).__name__}: {error}") from error
     lost = [name for key in ("missing_keys", "mismatched_keys", "error_msgs") for name in info.get(key) or ()]
     if lost:
         raise CheckpointError(f"transformers loads the result without {len(lost)} tensors: {lost[:5]}")

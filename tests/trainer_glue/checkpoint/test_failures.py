@@ -139,6 +139,77 @@ def test_shard_of_another_size_than_its_placement_says(copy: Make, out: Path) ->
         convert(made.run, out)
 
 
+NOT_DENSE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "sparse_coo": lambda t: t.to_sparse(),
+    "sparse_csr": lambda t: t.to_sparse_csr(),
+    "no data": lambda t: t.to("meta"),
+}
+
+
+@pytest.mark.parametrize("what", NOT_DENSE)
+def test_a_tensor_that_is_not_dense(what: str, copy: Make, out: Path) -> None:
+    made = copy(CASE)
+    for rank in (0, 1):
+        state = torch.load(made.rank(rank), weights_only=False)
+        state["extra"] = NOT_DENSE[what](torch.eye(4))
+        torch.save(state, made.rank(rank))
+    with pytest.raises(CheckpointError, match=rf"extra is .*{what}; expected a dense tensor"):
+        convert(made.run, out)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("__metadata__", "'__metadata__', which a safetensors file can't hold"),
+        ("a\ud800", "which a safetensors file can't hold"),
+        ("pretrained_model.model.norm.weight", r"two tensors of the checkpoint are model\.norm\.weight"),
+        ("model.norm.base_layer.weight", r"two tensors of the checkpoint are model\.norm\.weight"),
+    ],
+)
+def test_a_name_that_would_be_lost(name: str, message: str, copy: Make, out: Path) -> None:
+    made = copy(CASE)
+    for rank in (0, 1):
+        state = torch.load(made.rank(rank), weights_only=False)
+        state[name] = torch.ones(36)
+        torch.save(state, made.rank(rank))
+    with pytest.raises(CheckpointError, match=message):
+        convert(made.run, out)
+
+
+LINKED = ["RANK", "fsdp_config.json", "lora_train_meta.json"]
+LINKED += [f"huggingface/{name}" for name in ("config.json", "generation_config.json", "tokenizer.json")]
+LINKED += ["huggingface/additional_chat_templates/tools.jinja"]
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_link_to_nothing_is_no_absent_file(name: str, copy: Make, out: Path) -> None:
+    made = copy(CASE)
+    path = made.rank(1) if name == "RANK" else made.actor / name
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.symlink_to("gone")
+    with pytest.raises(CheckpointError, match="is a link to gone, and nothing is there"):
+        convert(made.run, out)
+
+
+def test_links_that_lead_somewhere_are_followed(copy: Make, tmp_path: Path) -> None:
+    made = copy(CASE)
+    store = tmp_path / "store"
+    store.mkdir()
+    for path in (made.rank(0), made.rank(1), made.actor / "huggingface" / "config.json"):
+        path.rename(store / path.name)
+        path.symlink_to(store / path.name)
+    assert convert(made.run, tmp_path / "out", verify_result=True).verification is not None
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "\xff", '{"architectures": 3, "model_type": "llama"}'])
+def test_a_config_that_is_none(text: str, copy: Make, out: Path) -> None:
+    made = copy(CASE)
+    (made.actor / "huggingface" / "config.json").write_text(text, encoding="latin-1")
+    with pytest.raises(CheckpointError, match="config"):
+        convert(made.run, out, verify_result=True)
+
+
 def test_buffers_that_differ_between_ranks(copy: Make, out: Path) -> None:
     made = copy("fsdp2:tied:bf16:3")
     state = torch.load(made.rank(2), weights_only=False)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import struct
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +49,45 @@ def test_a_bit_that_flips_on_the_disk(made: Make, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="what is on the disk is not what the shards hold"):
         convert(made(CASE).run, out, verify_result=True, progress=flip)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("of", [1, 0.5, -1])
+def test_a_bit_that_flipped_in_a_shard(of: float, copy: Make, tmp_path: Path) -> None:
+    made = copy(CASE)
+    path = made.rank(1)
+    with zipfile.ZipFile(path) as archive:
+        record = max(archive.infolist(), key=lambda record: record.file_size)
+    damaged = bytearray(path.read_bytes())
+    name, extra = struct.unpack_from("<HH", damaged, record.header_offset + 26)
+    at = int(record.file_size * of) if isinstance(of, float) else of % record.file_size
+    damaged[record.header_offset + 30 + name + extra + at] ^= 0x10
+    path.write_bytes(damaged)
+    with pytest.raises(CheckpointError, match=rf"rank_1\.pt: its record {re.escape(record.filename)} is not what was"):
+        convert(made.run, tmp_path / "out", verify_result=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_shards_saved_without_checksums_are_said_to_be(copy: Make, tmp_path: Path) -> None:
+    made = copy(CASE)
+    state = torch.load(made.rank(1), weights_only=False)
+    torch.serialization.set_crc32_options(False)
+    try:
+        torch.save(state, made.rank(1))
+    finally:
+        torch.serialization.set_crc32_options(True)
+    proof = convert(made.run, tmp_path / "out", verify_result=True).verification
+    assert proof is not None
+    assert proof.skipped == [f"shards: {made.rank(1).name} was saved without checksums"]
+
+
+def test_8_bit_floats_are_verified_and_not_run(copy: Make, tmp_path: Path) -> None:
+    made = copy("fsdp1:untied:bf16:1")
+    state = torch.load(made.rank(0), weights_only=False)
+    torch.save({k: v.to(torch.float8_e4m3fn) if v.dim() == 2 else v for k, v in state.items()}, made.rank(0))
+    proof = convert(made.run, tmp_path / "out", verify_result=True).verification
+    assert proof is not None
+    assert (proof.model_class, proof.forward) == ("LlamaForCausalLM", False)
+    assert proof.skipped == ["forward pass: the weights are 8-bit floats, which no model class computes in"]
 
 
 @pytest.mark.parametrize(
