@@ -118,6 +118,16 @@ def file_value(text: str, default: str = DEFAULT_NAME) -> Any:
     return getattr(module, DEFAULT_NAME, getattr(module, default, None))
 
 
+def reward_file(text: str) -> Path | None:
+    """The Python file that a user's naming of a reward reads; None for a formula."""
+    wanted = text.strip()
+    match = _FILE.fullmatch(wanted)
+    if match is not None:
+        return Path(match["path"]).expanduser()
+    path = ready_made_folder() / f"{wanted}.py" if _READY_MADE.fullmatch(wanted) else None
+    return path if path is not None and path.is_file() else None
+
+
 def reward_from_config(config: Mapping[str, Any]) -> Reward | TokenReward:
     """The reward that :meth:`RewardSource.to_config` described, in whatever process this is.
 
@@ -242,9 +252,9 @@ def _module(source: str, stem: str, filename: str | None = None) -> ModuleType:
         loader.exec_module(module)
     except BaseException as e:
         del sys.modules[name]
-        if not isinstance(e, Exception):
+        if isinstance(e, KeyboardInterrupt):
             raise
-        raise ConfigError(
+        raise ConfigError(  # of whatever kind: SystemExit, or a panic of Rust's, would end the process in its name
             f"{shown} doesn't load: {_where(e, shown)}{type(e).__name__}: {e}",
             hint="a reward file stands alone: it may import installed packages, not its neighbours"
             if isinstance(e, ImportError) and not isinstance(e, RewardKitError)
@@ -253,6 +263,6 @@ def _module(source: str, stem: str, filename: str | None = None) -> ModuleType:
     return module
 
 
-def _where(error: Exception, filename: str) -> str:
+def _where(error: BaseException, filename: str) -> str:
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == filename]
     return f"line {lines[-1]}: " if lines else ""

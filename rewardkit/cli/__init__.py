@@ -3,20 +3,23 @@
 Each module `rewardkit/cli/NAME.py` has `app`, a typer application of one command or several; dashes in a command's name
 are underscores in the module's. What is imported at the top of these modules may cost a few milliseconds, no more.
 
-Exit codes: 0 done, 1 a run that started and died or a check that found faults, 2 bad input, 130 and 143 stopped by
-Ctrl-C and by SIGTERM.
+Exit codes: 0 done, 1 a run that started and died or a check that found faults, 2 bad input or a full disk, 141 whoever
+read standard output went away (`| head`), 128 + N stopped by signal N: 130 by Ctrl-C, 143 by SIGTERM.
 """
 
 from __future__ import annotations
 
 import shlex
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any, Final
 
 import typer
 
 from rewardkit.cli._lazy import LazyGroup
+from rewardkit.cli._printable import printable
+from rewardkit.cli._streams import flushed, open_streams, signals_unwind, unwritten
 from rewardkit.errors import ConfigError, RewardKitError, RunError
 from rewardkit.version import __version__
 
@@ -95,18 +98,53 @@ def main(argv: Sequence[str] | None = None) -> None:
     Args:
         argv: arguments without the program's name; None for the process's own.
     """
+    open_streams()
     sys.exit(run(argv))
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+        return flushed(_run(argv))
+    with signals_unwind() as came:
+        code = _run(argv)
+        return flushed(128 + came[-1] if came and code == INTERRUPTED else code)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     try:
         result = app(args=None if argv is None else list(argv), prog_name="rewardkit", standalone_mode=True)
     except RewardKitError as e:
-        print(f"rewardkit: {e}", file=sys.stderr)
+        print(f"rewardkit: {printable(str(e))}", file=sys.stderr)
         return 1 if isinstance(e, RunError) else 2
+    except OSError as e:
+        return _failed(e)
     except KeyboardInterrupt:
         return INTERRUPTED
     except SystemExit as e:
+        if isinstance(e.__context__, BrokenPipeError):  # typer's answer to it
+            return unwritten(e.__context__)
+        where = _called_by(e)
+        if where is not None:
+            print(f"rewardkit: {printable(where)} called sys.exit({e.code!r}): nothing was finished", file=sys.stderr)
+            return 2
         return e.code if isinstance(e.code, int) else int(e.code is not None)
     return result if isinstance(result, int) else 0
+
+
+def _called_by(end: SystemExit) -> str | None:
+    """The place in a user's code that ends the process; None where the command line itself does."""
+    trace = end.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("typer", "click"):
+        return None
+    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+
+
+def _failed(why: OSError) -> int:
+    """Of a file that some command did not guard, or of standard output, which has no name."""
+    if why.filename is None:
+        return unwritten(why)
+    print(f"rewardkit: {printable(str(why.filename))}: {why.strerror}", file=sys.stderr)
+    return 2

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from rewardkit.cli._printable import json_printable, printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,13 +25,13 @@ def console(*, err: bool = False) -> Console:
 
     FORCE_COLOR styles in a pipe too. rich alone keeps bold and dim under NO_COLOR; here nothing is left of them.
     """
-    from rich.console import Console
+    from rewardkit.cli._rich import SafeConsole
 
     stream = sys.stderr if err else sys.stdout
     width = None if stream.isatty() else _WIDE
     if os.environ.get("NO_COLOR"):
-        return Console(stderr=err, highlight=False, width=width, color_system=None)
-    return Console(stderr=err, highlight=False, width=width)
+        return SafeConsole(stderr=err, highlight=False, width=width, color_system=None)
+    return SafeConsole(stderr=err, highlight=False, width=width)
 
 
 @contextlib.contextmanager
@@ -63,7 +65,12 @@ def one_line(text: str, most: int = 90) -> str:
 
 def show_json(value: Any) -> None:
     """One JSON value on standard output, indented."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    typer.echo(json_printable(json.dumps(value, indent=2, ensure_ascii=False)))
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """One line that has text of data in it."""
+    typer.echo(printable(text), err=err)
 
 
 def plain(text: str) -> str:

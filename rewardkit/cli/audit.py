@@ -65,14 +65,19 @@ def audit(
     from rewardkit.audit import audit as run_audit
     from rewardkit.audit.page import page
     from rewardkit.cli._console import show_json, spinner
+    from rewardkit.cli._streams import prints_to_stderr
+    from rewardkit.cli._writing import check_target
     from rewardkit.scoring.writing import whole_file
+    from rewardkit.source import reward_file
 
-    subject = load_subject(reward)
-    problems = read_problems(data, rows)
+    check_target(html, [data, reward_file(reward)], "--html")
     target = contextlib.nullcontext(None) if html is None else whole_file(html)
     with target as write:
-        with spinner(f"attacking {subject.name}"):
-            report = run_audit(subject, problems, budget=budget, data=str(data))
+        with prints_to_stderr():
+            subject = load_subject(reward)
+            problems = read_problems(data, rows)
+            with spinner(f"attacking {subject.name}"):
+                report = run_audit(subject, problems, budget=budget, data=str(data))
         if write is not None:
             write(page(report))
     if as_json:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._console import echo
 from rewardkit.errors import MissingDependencyError, ParameterError
 
 app = typer.Typer(**PLAIN)
@@ -60,12 +61,12 @@ def convert(
             progress=progress,
         )
     for warning in report.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
     if as_json:
         typer.echo(json.dumps(report.as_dict(), indent=2))
     else:
         for line in _summary(report):
-            typer.echo(line)
+            echo(line)
 
 
 def _checkpoints() -> Any:

@@ -35,13 +35,14 @@ def gsm8k(
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="At most N rows a split.")] = None,
 ) -> None:
     """Problems in GSM8K form: a question, and an answer that ends in `#### NUMBER`."""
+    from rewardkit.cli._console import echo
     from rewardkit.data.convert import convert
 
     written = convert(source, out, split=split, limit=limit)
     for note in written.notes:
-        typer.echo(f"warning: {note}", err=True)
+        echo(f"warning: {note}", err=True)
     for path, rows in written.files.items():
-        typer.echo(f"{path}: {rows} rows")
+        echo(f"{path}: {rows} rows")
 
 
 @app.command()
@@ -72,13 +73,17 @@ def check(
     import json
     from dataclasses import asdict
 
+    from rewardkit.cli._printable import printable
+    from rewardkit.cli._streams import prints_to_stderr
     from rewardkit.data.check import Fault, check_file
     from rewardkit.source import load_reward
 
-    def show(fault: Fault) -> None:
-        typer.echo(json.dumps(asdict(fault)) if as_json else str(fault))
+    with prints_to_stderr() as out:
 
-    checked = check_file(load_reward(reward).reward, data, show)
+        def show(fault: Fault) -> None:
+            typer.echo(json.dumps(asdict(fault)) if as_json else printable(str(fault)), file=out)
+
+        checked = check_file(load_reward(reward).reward, data, show)
     found = f"{checked.faulty:,} can't be scored" if checked.faulty else "all can be scored"
     typer.echo(f"{checked.rows:,} rows, {found}", err=True)
     if checked.faulty:

@@ -43,16 +43,18 @@ def explain(
     ↑ marks a node that raises the total where it rises, ↓ one that lowers it, ↕ one that does either.
     """
     from rewardkit.cli._console import show_json
+    from rewardkit.cli._streams import prints_to_stderr
     from rewardkit.program import compile as compile_reward
     from rewardkit.source import load_reward
 
-    program = compile_reward(load_reward(reward).reward)
-    if on is None:
-        from rewardkit.explanation import explain as explain_formula
+    with prints_to_stderr():
+        program = compile_reward(load_reward(reward).reward)
+        if on is None:
+            from rewardkit.explanation import explain as explain_formula
 
-        found = explain_formula(program)
-    else:
-        found = _on_row(program, on, step)
+            found = explain_formula(program)
+        else:
+            found = _on_row(program, on, step)
     if as_json:
         show_json(found)
     else:

@@ -62,35 +62,28 @@ def report(
     And the best- and worst-paid texts, near-duplicates that are paid well, and endings that many responses share.
     """
     from rewardkit.cli._console import show_json
+    from rewardkit.cli._streams import prints_to_stderr
+    from rewardkit.cli._writing import check_target
     from rewardkit.program import compile as compile_reward
     from rewardkit.report import report_on
     from rewardkit.report.page import page, require
     from rewardkit.scoring.writing import whole_file
-    from rewardkit.source import load_reward
+    from rewardkit.source import load_reward, reward_file
 
+    check_target(html, [rollouts, data, None if reward is None else reward_file(reward)], "--html")
     if html is not None:
         require()
-        _check_target(html)
-    program = None if reward is None else compile_reward(load_reward(reward).reward)
-    with _progress() as progress:
-        found = report_on(rollouts, data=data, reward=program, weights=_weights(weights), progress=progress)
-    if html is not None:
-        with whole_file(html) as write:
+    target = contextlib.nullcontext(None) if html is None else whole_file(html)
+    with target as write:
+        with prints_to_stderr(), _progress() as progress:
+            program = None if reward is None else compile_reward(load_reward(reward).reward)
+            found = report_on(rollouts, data=data, reward=program, weights=_weights(weights), progress=progress)
+        if write is not None:
             write(page(found))
     if as_json:
         show_json(found.as_dict())
     else:
         show(found)
-
-
-def _check_target(html: Path) -> None:
-    """Before a long dump is read, not after."""
-    from rewardkit.errors import DataError
-
-    if html.is_dir():
-        raise DataError(f"--html {html} is a folder; expected a file")
-    if not html.parent.is_dir():
-        raise DataError(f"--html {html}: no folder {html.parent}")
 
 
 def _weights(text: str | None) -> dict[str, float] | None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
 from rewardkit.cli import PLAIN
-from rewardkit.errors import DataError, MissingDependencyError
+from rewardkit.errors import MissingDependencyError
 
 app = typer.Typer(**PLAIN)
 _SHOWN = 20
@@ -114,28 +113,28 @@ def score(
     Exit codes: 0 scored, with rows skipped on demand too; 2 a bad row, or wrong use; nothing is written then.
     """
     from rewardkit.cli._console import progress_bar
+    from rewardkit.cli._streams import prints_to_stderr
+    from rewardkit.cli._writing import check_target
     from rewardkit.program import compile as compile_reward
     from rewardkit.scoring import Profile
     from rewardkit.scoring.files import data_files, gather, local_parts
-    from rewardkit.source import load_reward
+    from rewardkit.source import load_reward, reward_file
 
-    source = load_reward(reward)
-    program = compile_reward(source.reward)
     files = data_files(data)
-    if out is not None and out.resolve() in [path.resolve() for path in files]:
-        raise DataError(f"--out {out} is a file to score; expected another")
-    render, target = _target(out, program.names)
-    skips = on_bad_row is OnBadRow.SKIP
-    if engine is Engine.RAY:
-        parts = _ray().ray_parts(source, files, render, step=step, limit=limit, skip_bad=skips)
-    else:
-        parts = local_parts(program, files, render, step=step, limit=limit, skip_bad=skips)
+    check_target(out, [*files, reward_file(reward)])
     bar = progress_bar("score", shown=out is not None or not sys.stdout.isatty())
-    times = Profile(program)
-    with _sigterm_unwinds(), bar as progress, target as write:
-        tally = gather(parts, files, data, write, progress=progress, profile=times)
-    if out is None:
-        sys.stdout.flush()
+    with prints_to_stderr() as rows:
+        source = load_reward(reward)
+        program = compile_reward(source.reward)
+        render, target = _target(out, rows, program.names)
+        skips = on_bad_row is OnBadRow.SKIP
+        if engine is Engine.RAY:
+            parts = _ray().ray_parts(source, files, render, step=step, limit=limit, skip_bad=skips)
+        else:
+            parts = local_parts(program, files, render, step=step, limit=limit, skip_bad=skips)
+        times = Profile(program)
+        with bar as progress, target as write:
+            tally = gather(parts, files, data, write, progress=progress, profile=times)
     if as_json:
         found = {**tally.as_dict(), **({"profile": times.as_dict()} if profile else {})}
         typer.echo(json.dumps(found), err=out is None)
@@ -146,14 +145,14 @@ def score(
 
 
 def _target(
-    out: Path | None, names: Sequence[str]
+    out: Path | None, rows: TextIO, names: Sequence[str]
 ) -> tuple[Callable[..., Any], AbstractContextManager[Callable[[Any], object]]]:
     """What makes something of scored rows, and what takes that."""
     from rewardkit.scoring.tables import Tables, whole_parquet
     from rewardkit.scoring.writing import Lines, whole_file
 
     if out is None:
-        return Lines(names), contextlib.nullcontext(sys.stdout.write)
+        return Lines(names), contextlib.nullcontext(rows.write)
     if out.suffix == ".parquet":
         return Tables(names), whole_parquet(out)
     return Lines(names), whole_file(out)
@@ -220,13 +219,3 @@ def _show_profile(times: Any) -> None:
                 share, counts = f"{spent.seconds / total:.0%}", (f"{spent.asked:,}", f"{spent.ran:,}")
                 table.add_row(Text(f"  {name}"), f"{spent.seconds:.2f}", share, *counts, each)
     console(err=True).print(table)
-
-
-@contextlib.contextmanager
-def _sigterm_unwinds() -> Iterator[None]:
-    """SIGTERM ends the command as Ctrl-C does, so that no partial file stays."""
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

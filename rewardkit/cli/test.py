@@ -63,11 +63,13 @@ def test(
     if mutants:
         _mutants(reward, data, as_json)
         return
+    from rewardkit.cli._streams import prints_to_stderr
     from rewardkit.laws.spelled import law_of, source_of
     from rewardkit.source import load_reward
 
     stated = [law_of(text) for text in law or ()]
-    source = load_reward(reward)
+    with prints_to_stderr():
+        source = load_reward(reward)
     if write:
         typer.echo(
             _test_file(reward, source.formula, data, [source_of(text) for text in law or ()], examples), nl=False
@@ -77,7 +79,7 @@ def test(
     from rewardkit.laws.run import check
 
     samples = _samples(data)
-    with spinner(f"trying laws on {examples} batches each"):
+    with prints_to_stderr(), spinner(f"trying laws on {examples} batches each"):
         outcomes = check(source.reward, *stated, samples=samples, examples=examples)
     if as_json:
         _laws_json(source.formula, outcomes)
@@ -160,11 +162,13 @@ def _test_file(reward: str, formula: str, data: Path | None, stated: Sequence[st
 
 
 def _mutants(reward: str, data: Path | None, as_json: bool) -> None:
+    from rewardkit.cli._streams import prints_to_stderr
     from rewardkit.mutation import notice
     from rewardkit.source import load_reward
 
-    source = load_reward(reward)
-    found = notice(source.reward, _examples(reward, data))
+    with prints_to_stderr():
+        source = load_reward(reward)
+        found = notice(source.reward, _examples(reward, data))
     if as_json:
         _mutants_json(source.formula, found)
     else:

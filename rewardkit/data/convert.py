@@ -40,6 +40,10 @@ def convert(source: str, out: Path, *, split: str | None = None, limit: int | No
     if out.exists() and not out.is_dir():
         raise DataError(f"--out {out} is a file; expected a folder")
     opened = open_source(source, split, limit)
+    given = Path(source).expanduser()
+    for path in (out / f"{name}.parquet" for name in opened.splits):
+        if path.exists() and given.exists() and path.samefile(given):
+            raise DataError(f"--out {out} would replace {given}, which is read; expected another folder")
     problems = _check(opened)
     files = {
         out / f"{name}.parquet": [

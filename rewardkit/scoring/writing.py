@@ -19,6 +19,8 @@ from rewardkit.batch import Floats, Status, Statuses
 from rewardkit.errors import DataError
 from rewardkit.scores import Scores
 
+_SURROGATES: Final = "backslashreplace"
+"""What becomes of a lone surrogate, which JSON can hold and a file of text can't."""
 _STATUS: Final = [json.dumps(status.name.lower()) for status in Status]
 
 
@@ -66,12 +68,12 @@ def whole_file(path: Path) -> Iterator[Callable[[str], object]]:
     check_place(path)
     if path.exists() and not path.is_file():
         try:
-            with path.open("w", encoding="utf-8") as file:
+            with path.open("w", encoding="utf-8", errors=_SURROGATES, newline="") as file:
                 yield file.write
         except OSError as e:
             raise _cannot(path, e) from e
         return
-    with whole(path) as partial, partial.open("x", encoding="utf-8") as file:
+    with whole(path) as partial, partial.open("x", encoding="utf-8", errors=_SURROGATES, newline="") as file:
         yield file.write
 
 
@@ -101,9 +103,9 @@ def check_place(path: Path) -> None:
         DataError: it is a folder, or its folder is missing.
     """
     if path.is_dir():
-        raise DataError(f"--out {path} is a folder; expected a file")
+        raise DataError(f"{path} is a folder; expected a file")
     if not path.parent.is_dir():
-        raise DataError(f"--out {path}: no folder {path.parent}")
+        raise DataError(f"can't write {path}: no folder {path.parent}")
 
 
 def _cannot(path: Path, why: OSError) -> DataError:

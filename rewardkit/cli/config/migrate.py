@@ -27,8 +27,9 @@ def migrate(
     from rewardkit.cli._console import console, show_json
     from rewardkit.cli._findings import count, show_findings
     from rewardkit.cli._glue import glue
-    from rewardkit.cli._writing import write_new
+    from rewardkit.cli._writing import check_target, write_new
 
+    check_target(out, [old])
     report = glue("config.migration", "config migrate").migrate(old)
     write_new(out, report.text, force=force)
     left = glue("config.validation", "config migrate").validate(out, report.groups, ask_verl=False)

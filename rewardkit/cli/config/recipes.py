@@ -47,9 +47,10 @@ def copy(
 ) -> None:
     """Write a recipe to a file of your own."""
     from rewardkit.cli._glue import glue
-    from rewardkit.cli._writing import write_new
+    from rewardkit.cli._writing import check_target, write_new
 
     recipe = glue("config.recipes", "config recipes").recipe(name)
     path = to if to is not None else Path(f"{recipe.name}.yaml")
+    check_target(path, [recipe.path], "--to")
     write_new(path, recipe.path.read_text(encoding="utf-8"), force=force)
     typer.echo(f"{path}: rewardkit config validate {path} checks it, rewardkit train {path} runs it")

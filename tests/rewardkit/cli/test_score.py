@@ -371,7 +371,7 @@ def test_files_that_name_nothing_or_are_the_output(data, tmp_path, capsys):
     for arguments, words in (
         ([str(tmp_path / "empty")], "has no .jsonl and no .parquet file in it"),
         ([str(tmp_path / "*.parquet")], "no file matches"),
-        ([str(tmp_path), "--out", path], "is a file to score; expected another"),
+        ([str(tmp_path), "--out", path], ", which is read; expected another file"),
         ([path, "--out", "/dev/null.parquet/x.parquet"], "no folder /dev/null.parquet"),
     ):
         assert run(["score", "length()", *arguments]) == 2
