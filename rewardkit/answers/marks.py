@@ -187,7 +187,8 @@ _SENTENCE_END: Final = re.compile(r"[.!?\n。।](?:(?<=[\n。।])|(?=[\s*_\"')
 _OTHER_LABEL: Final = re.compile(
     r"""(?: [Aa]ntwort|Lösung|Ergebnis|[Rr]éponse|[Rr]eponse|[Rr]espuesta|[Rr]isposta|[Rr]esposta|[Aa]ntwoord
           | [Ss]var(?:et)?|[Jj]awaban(?:nya)?|[Cc]evap|[Yy]anıt|[Oo]dpowied[źz]|[Oo]dpověď
-          | [Rr]ăspuns(?:ul)?|[Vv]álasz|[Vv]astaus|[Оо]твет|[Вв]ідповідь|[Оо]тговор|[Αα]πάντηση|[Đđ]áp\s(?:án|số)|[Kk]ết\squả
+          | [Rr]ăspuns(?:ul)?|[Vv]álasz|[Vv]astaus|[Оо]твет|[Вв]ідповідь|[Оо]тговор|[Αα]πάντηση
+          | [Đđ]áp\s(?:án|số)|[Kk]ết\squả
           | 答え|答|正解|解答|정답|답|उत्तर|जवाब|উত্তর|الجواب|الإجابة|الاجابة|جواب|پاسخ|คำตอบ|תשובה
         )
         [\s*_"')\]}]{0,8}+

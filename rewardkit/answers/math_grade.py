@@ -303,6 +303,7 @@ def _compare(gold: str, answer: str, rules: MathRules, known: dict[_Asked, bool 
         if verdict is None:
             raise _Open(key)
         if isinstance(verdict, Result):
+            assert gold_tree is not None  # else nothing is asked
             itself = _blame(verdict, question, one, other, gold_tree)
             if itself is not None:
                 own = known.get(itself)

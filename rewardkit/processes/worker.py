@@ -75,7 +75,7 @@ class ForkServer:
         try:
             self._process = subprocess.Popen(
                 [*PYTHON, "-c", _SERVE, json.dumps(start)],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=self._words,
                 env=environment,
@@ -233,4 +233,4 @@ def _file() -> BinaryIO:
     """A nameless file, in memory where that is possible: a full disk stops no worker."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("rewardkit-stderr"), "w+b", buffering=0)
-    return tempfile.TemporaryFile(buffering=0)  # type: ignore[return-value]
+    return tempfile.TemporaryFile(buffering=0)
