@@ -15,6 +15,7 @@ from rewardkit.report.chunk import Steps
 
 Row = Mapping[str, Any]
 Where = Callable[[int], str]
+_LARGEST = int(np.finfo(np.float64).max)
 _NUMBERS = frozenset({int, float, bool, type(None)})
 
 
@@ -29,7 +30,11 @@ def numbers(rows: Sequence[Row], name: str, where: Where, *, needed: bool = Fals
         if type(value) not in _NUMBERS or (needed and name not in rows[i]):
             what = f"is {_short(value)}" if name in rows[i] else "is missing"
             raise DataError(f"{where(i)}: `{name}` {what}; expected a number")
-    column = np.array([math.nan if v is None else v for v in found], dtype=np.float64)
+    try:
+        column = np.array([math.nan if v is None else v for v in found], dtype=np.float64)
+    except OverflowError:  # an integer that no float is near to
+        i = next(i for i, v in enumerate(found) if type(v) is int and abs(v) > _LARGEST)
+        raise DataError(f"{where(i)}: `{name}` is too large for a number: {_short(found[i])}") from None
     column[~np.isfinite(column)] = math.nan
     return column
 
@@ -65,9 +70,9 @@ def steps(rows: Sequence[Row], where: Where) -> Steps | None:
     if all(value is None for value in found):
         return None
     for i, value in enumerate(found):
-        if isinstance(value, str) and value.isdecimal():  # as older loggers write it
+        if isinstance(value, str) and value.isdecimal() and len(value) < 19:  # as older loggers write it
             found[i] = int(value)
-        elif type(value) is not int:
+        elif type(value) is not int or abs(value) >= 1 << 63:
             what = "is missing" if value is None else f"is {_short(value)}"
             raise DataError(f"{where(i)}: `step` {what}; expected a whole number")
     return np.array(found, dtype=np.int64)

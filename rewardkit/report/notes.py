@@ -104,6 +104,8 @@ def _groups(r: RolloutReport) -> Iterator[Note]:
         g = r.groups
         rest = g.dead - g.lowest - g.highest
         at = f"of {g.dead:,} in all, {g.lowest:,} at the lowest pay, {g.highest:,} at the highest, {rest:,} between"
+        if g.lowest == g.dead and r.total.high - r.total.low <= 1e-6 * max(1.0, abs(r.total.high)):
+            at = f"every response is paid {_g(r.total.mean)}"
         yield Note(
             "dead-groups", f"{now:.0%} of the groups are paid the same throughout{course}, so teach nothing; {at}"
         )

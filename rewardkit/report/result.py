@@ -24,7 +24,7 @@ class GroupCount:
         groups: groups of two scored responses or more.
         dead: how many of them are paid the same throughout.
         lowest: how many of the dead are paid the least that anything was.
-        highest: how many are paid the most.
+        highest: how many are paid the most, where that is more than the least.
         agreement: the mean correlation of totals and logged advantages in a group; NaN where none are logged.
     """
 

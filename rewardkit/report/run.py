@@ -189,11 +189,12 @@ class _Found:
         if not self._grouped:
             return None
         dead, near = np.array(self._dead), 1e-6 * max(1.0, abs(self.total.low), abs(self.total.high))
+        lowest = dead <= self.total.low + near
         return GroupCount(
             groups=self._compared,
             dead=len(dead),
-            lowest=int((dead <= self.total.low + near).sum()),
-            highest=int((dead >= self.total.high - near).sum()),
+            lowest=int(lowest.sum()),
+            highest=int(((dead >= self.total.high - near) & ~lowest).sum()),
             agreement=self._agreements.mean,
         )
 

@@ -37,7 +37,9 @@ def validate(
 ) -> None:
     """Check a config against the installed verl: keys, types, values, batches, and verl's own validation.
 
-    Needs no GPU, no model and no data; `rewardkit doctor` looks at those. Exit code 2 if there is an error.
+    Needs no GPU and no model; `rewardkit doctor` looks at those. A data file that isn't there is an error.
+
+    Exit code 2 if there is an error.
     """
     from rewardkit.cli._console import console, show_json
     from rewardkit.cli._findings import count, show_findings
@@ -45,7 +47,7 @@ def validate(
 
     source, overrides = split(arguments)
     found = glue("config.validation", "config validate").validate(
-        source, overrides, reward=reward, ask_verl=not no_verl
+        source, overrides, reward=reward, ask_verl=not no_verl, need_data=True
     )
     errors, warnings = len(found.errors), len(found.findings) - len(found.errors)
     if as_json:

@@ -238,3 +238,12 @@ def test_the_same_dump_gives_the_same_report(report: RolloutReport, tmp_path: Pa
         for paid in (*found["best"], *found["worst"]):
             paid.pop("where")
     assert again == first
+
+
+def test_groups_that_are_all_paid_alike_are_counted_once(tmp_path: Path) -> None:
+    rows = [verl_row(1, q, k, f"a{k}", 1.0) for q in range(5) for k in range(4)]
+    report = report_on(verl_dump(tmp_path / "d", {1: rows}))
+    assert report.groups is not None
+    assert (report.groups.dead, report.groups.lowest, report.groups.highest) == (5, 5, 0)
+    (note,) = (note for note in report.notes if note.code == "dead-groups")
+    assert "every response is paid 1" in note.message and "-" not in note.message

@@ -82,6 +82,7 @@ def validate(
     *,
     reward: str | None = None,
     ask_verl: bool = True,
+    need_data: bool = False,
 ) -> Validation:
     """Check a config.
 
@@ -90,6 +91,7 @@ def validate(
         overrides: `key=value`, as hydra reads them.
         reward: what pays the run, over the config's own.
         ask_verl: run verl's own checks too.
+        need_data: a data file that is not on this machine is an error, not a warning.
     """
     drafts: list[Draft] = []
 
@@ -100,11 +102,11 @@ def validate(
     with _verl_waiting(ask_verl) as verl:
         try:
             resolved = resolve(source, overrides, reward=reward, accelerator=True, dry_run=True, check=keep)
-            errors, warnings = [], list(resolved.findings)
+            errors, warnings = _sorted(resolved.findings, need_data)
         except ConfigFindings as e:
-            errors = [f for f in e.findings if (f.code, f.key) not in _LATER]
             later = [dataclasses.replace(f, severity="warning") for f in e.findings if (f.code, f.key) in _LATER]
-            warnings = [*later, *e.warnings]
+            missing, warnings = _sorted((*later, *e.warnings), need_data)
+            errors = [*(f for f in e.findings if (f.code, f.key) not in _LATER), *missing]
         draft = drafts[0] if drafts else None
         if verl is None or draft is None:
             return Validation((*errors, *warnings), draft.config if draft else None, False)
@@ -113,6 +115,12 @@ def validate(
     errors += [f for f in theirs if f.severity == "error"]
     warnings += [f for f in theirs if f.severity == "warning"]
     return Validation((*errors, *warnings), draft.config, True)
+
+
+def _sorted(warnings: Sequence[Finding], need_data: bool) -> tuple[list[Finding], list[Finding]]:
+    """Errors and warnings: where the data is needed, a file of it that is not there is an error."""
+    missing = [dataclasses.replace(f, severity="error") for f in warnings if need_data and f.code == "missing-file"]
+    return missing, [f for f in warnings if not (need_data and f.code == "missing-file")]
 
 
 def _is_said(key: str, errors: Sequence[Finding]) -> bool:

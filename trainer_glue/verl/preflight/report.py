@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,4 +97,6 @@ def diagnose(
         found = resolve(source, overrides, reward=reward, accelerator=on_gpus, dry_run=lenient, check=check).findings
     except ConfigFindings as e:
         found = (*e.findings, *e.warnings)
+    if gpu is None:  # the run is for this machine, so its data must be here
+        found = tuple(replace(f, severity="error") if f.code == "missing-file" else f for f in found)
     return Report(source or DEFAULT, tuple(sorted(found, key=lambda f: f.severity != "error")), check.subject)
