@@ -34,7 +34,7 @@ from typing import (
 )
 
 from rewardkit.algebra.interval import Interval
-from rewardkit.errors import KindError, ParameterError, did_you_mean
+from rewardkit.errors import MAX_INTEGER, KindError, ParameterError, did_you_mean, shown
 
 P = ParamSpec("P")
 K = TypeVar("K")
@@ -278,7 +278,7 @@ class Term(Generic[P, K]):
             return {p.name: getattr(model, f"p_{p.name}") for p in self._parameters}
         where = error["loc"][0] if error["loc"] else "?"
         raise ParameterError(
-            f"{self.name}: parameter {str(where)!r} is {given.get(str(where))!r}; {_lower_first(error['msg'])}",
+            f"{self.name}: parameter {str(where)!r} is {shown(given.get(str(where)))}; {_lower_first(error['msg'])}",
             hint=f"{self.name}{self.signature}"
             + ("; nested data is given as JSON text" if isinstance(given.get(str(where)), Mapping) else ""),
         )
@@ -303,6 +303,8 @@ def _frozen(term_name: str, name: str, value: object) -> Any:
         return tuple(_frozen(term_name, name, v) for v in value)
     if isinstance(value, set | frozenset):
         return tuple(sorted(_frozen(term_name, name, v) for v in value))
+    if isinstance(value, int) and abs(value) >= MAX_INTEGER:
+        raise ParameterError(f"{term_name}: parameter {name!r} is {shown(value)}; expected a number that a float holds")
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise ParameterError(

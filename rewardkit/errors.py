@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class RewardKitError(Exception):
@@ -100,6 +100,20 @@ class RunError(RewardKitError):
     """A training run that started and did not finish."""
 
     code = "run"
+
+
+MAX_INTEGER: Final = 1 << 1023
+"""A larger integer has no float near it, and Python doesn't print those of over 4,300 digits."""
+
+
+def shown(value: object) -> str:
+    """A value for a message."""
+    if isinstance(value, int) and abs(value) >= MAX_INTEGER:
+        return f"an integer of about {value.bit_length() * 0.30103:,.0f} digits"
+    try:
+        return repr(value)
+    except ValueError:  # such an integer is in it
+        return f"a {type(value).__name__} with an integer of thousands of digits"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import rewardkit
 from rewardkit import Verdict, clip, compile, ends_with, gsm8k, length, when
 from rewardkit.errors import FormulaError, KindError
 from rewardkit.expression import Reward
@@ -71,3 +72,26 @@ def test_two_nodes_under_one_name_are_refused() -> None:
 def test_names_in_the_logs_are_unique_and_follow_the_formula() -> None:
     program = compile(length(0.1) + length(0.2) + ends_with(".").named("format") + 0.5 * length(unit="characters"))
     assert program.names == ("length", "length_2", "format", "length_3")
+
+
+HUGE = {
+    "a factor": lambda n: n * rewardkit.gsm8k(),
+    "a summand": lambda n: rewardkit.gsm8k() + n,
+    "a divisor": lambda n: rewardkit.gsm8k() / n,
+    "a threshold": lambda n: rewardkit.length() > n,
+    "a parameter": lambda n: rewardkit.brevity(target=n),
+    "a parameter of another type": lambda n: rewardkit.matches(n),
+    "a parameter out of range": lambda n: rewardkit.repetition(n=n),
+    "a step": lambda n: rewardkit.schedule({n: 1}),
+    "a value of a schedule": lambda n: rewardkit.schedule({0: n}),
+    "the steps of a line": lambda n: rewardkit.linear(0, 1, steps=n),
+    "a bound": lambda n: rewardkit.clip(rewardkit.length(), 0, n),
+}
+
+
+@pytest.mark.parametrize("digits", [400, 5_000])  # over a float, and over what Python prints
+@pytest.mark.parametrize("where", HUGE)
+def test_an_integer_that_no_float_holds_is_refused_when_the_formula_is_built(where: str, digits: int) -> None:
+    with pytest.raises(FormulaError) as raised:
+        HUGE[where](10**digits)
+    assert len(str(raised.value)) < 400

@@ -18,7 +18,7 @@ from rewardkit.algebra.print import NUMBER, Text, call, number_text
 from rewardkit.algebra.registry import function
 from rewardkit.algebra.values import Values, constant
 from rewardkit.batch import Mask
-from rewardkit.errors import KindError, ParameterError
+from rewardkit.errors import MAX_INTEGER, KindError, ParameterError, shown
 from rewardkit.expression import Reward, builds
 
 
@@ -95,8 +95,8 @@ class Schedule(Constant):
         if not self.points:
             raise ParameterError("schedule() without points", hint="such as schedule({0: 0.5, 200: 0})")
         for step, _ in self.points:
-            if isinstance(step, bool) or not isinstance(step, int) or step < 0:
-                raise ParameterError(f"schedule: the step {step!r} is not an integer from 0 on")
+            if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step < MAX_INTEGER:
+                raise ParameterError(f"schedule: the step {shown(step)} is not an integer from 0 on that a float holds")
         if self.shape not in ("step", "linear") or (self.shape == "linear" and len(dict(self.points)) != 2):
             raise ParameterError(f"a schedule of shape {self.shape!r} through {len(self.points)} points")
         ordered = tuple((step, finite(value)) for step, value in sorted(dict(self.points).items()))
@@ -142,7 +142,7 @@ def finite(value: object) -> float:
     except OverflowError:
         as_float = math.inf
     if not math.isfinite(as_float):
-        raise ParameterError(f"{value!r} in a formula; expected a finite number")
+        raise ParameterError(f"{shown(value)} in a formula; expected a finite number")
     return as_float + 0.0  # there is one zero
 
 

@@ -16,7 +16,7 @@ from rewardkit.algebra.print import Text, call, method
 from rewardkit.algebra.registry import function
 from rewardkit.algebra.values import Values, constant
 from rewardkit.batch import Mask
-from rewardkit.errors import ParameterError
+from rewardkit.errors import ParameterError, shown
 from rewardkit.expression import Reward, TokenReward, as_reward, builds
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}")
@@ -39,7 +39,7 @@ class Named(Operation):
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
             raise ParameterError(
-                f"named({self.name!r}); expected a letter or _ followed by at most 63 letters, digits, '_', '.' or '-'"
+                f"named({shown(self.name)}); expected a letter or _ followed by at most 63 letters, digits, '_', '.' or '-'"
             )
         if self.name in RESERVED_NAMES:
             raise ParameterError(
