@@ -110,10 +110,17 @@ def _files(path: Path) -> list[Path]:
         return [path]
     found = files_in(path)
     if not found:
-        inside = [folder for folder in sorted(path.rglob("*")) if folder.is_dir() and files_in(folder)][:3]
+        inside = [folder for depth in ("*", "*/*") for folder in sorted(path.glob(depth)) if _holds_data(folder)][:3]
         hint = f"such files are in {' and in '.join(map(str, inside))}" if inside else _EXPECTED
         raise DataError(f"{path} has no {' and no '.join(KINDS[:2])} file in it", hint=hint)
     return found
+
+
+def _holds_data(folder: Path) -> bool:
+    try:
+        return folder.is_dir() and bool(files_in(folder))
+    except (OSError, DataError):  # one that may not be read
+        return False
 
 
 class _Beside:

@@ -72,7 +72,8 @@ def _groups(groups: Sequence[str | int | None]) -> Any:
             return pa.array(groups, type=pa.int64())
         except OverflowError:
             pass  # too large for a column of numbers
-    return pa.array([None if group is None else str(group) for group in groups], type=pa.string())
+    texts = [None if group is None else str(group).encode("utf-8", "backslashreplace").decode() for group in groups]
+    return pa.array(texts, type=pa.string())
 
 
 @contextmanager

@@ -40,9 +40,16 @@ class Lines:
         columns += [_statuses(scores.statuses[name]) for name in self._names]
         template = self._template
         if groups is not None:
-            columns.append([json.dumps(group, default=str) for group in groups])
+            columns.append([_group(group) for group in groups])
             template = f'{template[:-2]}, "group": %s}}\n'
         return "".join([template % row for row in zip(*columns, strict=True)])
+
+
+def _group(group: object) -> str:
+    try:
+        return json.dumps(group, default=str, allow_nan=False)
+    except ValueError:  # JSON has no NaN and no infinity
+        return json.dumps(str(group))
 
 
 def _numbers(values: Floats) -> list[str]:

@@ -330,6 +330,16 @@ def test_parquet_out_holds_what_the_lines_do(data, tmp_path, capsys):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["data.jsonl", "out.parquet"]
 
 
+def test_a_group_that_is_no_json_and_one_that_is_no_text_are_written(data, tmp_path, capsys):
+    path = data([{"response": "a", "group": float("nan")}, {"response": "a", "group": "\ud800"}])
+    assert run(["score", "length()", path]) == 0
+    written = [json.loads(line, parse_constant=pytest.fail) for line in capsys.readouterr().out.splitlines()]
+    assert [row["group"] for row in written] == ["nan", "\ud800"]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert run(["score", "length()", path, "--out", str(tmp_path / "o.parquet")]) == 0
+    assert parquet.read_table(tmp_path / "o.parquet")["group"].to_pylist() == ["nan", "\\ud800"]
+
+
 GROUPS = {
     "none at first": ([None, "a"], "some rows have a group, and the first ones have none"),
     "text after numbers": ([1, "a"], "some groups are text, and the first ones are numbers"),
