@@ -43,8 +43,9 @@ EXIT_CODES = """## Exit codes
 |---|---|
 | 0 | done; of a check: nothing was found |
 | 1 | a check found something: `audit` a hole (see `--fail-on`), `test` a broken law, a failing example or a slip that no example notices, `data check` rows that can't be scored, `compare --fail-on-difference` a difference; or a run that started died |
-| 2 | bad input: a command or option that is none, an error below, a config that would not run (`config validate`, `config migrate`, `doctor`, `train`) |
-| 130, 143 | stopped by Ctrl-C, by SIGTERM |
+| 2 | bad input, or an output that can't be written: a command or option that is none, an error below, a config that would not run (`config validate`, `config migrate`, `doctor`, `train`) |
+| 130, 143, 129, 131 | stopped by Ctrl-C, by SIGTERM, SIGHUP, SIGQUIT |
+| 141 | whoever read standard output went away, as `head` does |
 
 An error is one message on standard error, never a traceback. A traceback is a bug in rewardkit: please report it.
 """

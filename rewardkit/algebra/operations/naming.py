@@ -39,7 +39,8 @@ class Named(Operation):
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
             raise ParameterError(
-                f"named({shown(self.name)}); expected a letter or _ followed by at most 63 letters, digits, '_', '.' or '-'"
+                f"named({shown(self.name)}); expected a letter or _ followed by at most 63 letters, digits, '_', '.' "
+                "or '-'"
             )
         if self.name in RESERVED_NAMES:
             raise ParameterError(
