@@ -59,7 +59,7 @@ def test_faults_of_a_recipe_for_gpus_are_found_in_one_pass_without_any(rewardkit
     errors = {"RKD401", "RKD301", "RKD203", "RKD108", "unknown-key", "parallel-size"}
     assert errors <= {code for code, f in seen.items() if f["severity"] == "error"}
     assert {"RKD403", "RKD801", "missing-file", "no-accelerator"} <= set(seen)
-    assert seen["missing-file"]["severity"] == "warning", "the run is going to be elsewhere"
+    assert seen["missing-file"]["severity"] == "error", "only --gpu-memory says that the run is elsewhere"
     assert seen["RKD203"]["fix"] == "one of 1, 2, 4, 8"
     assert seen["RKD401"]["where"] == "command line: rollout.temperature=0"
     assert seen["unknown-key"]["fix"] == "did you mean trainer.save_freq?"
