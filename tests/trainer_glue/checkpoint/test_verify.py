@@ -56,7 +56,8 @@ def test_a_bit_that_flipped_in_a_shard(of: float, copy: Make, tmp_path: Path) ->
     made = copy(CASE)
     path = made.rank(1)
     with zipfile.ZipFile(path) as archive:
-        record = max(archive.infolist(), key=lambda record: record.file_size)
+        tensors_alone = [record for record in archive.infolist() if "/data/" in record.filename]
+        record = max(tensors_alone, key=lambda record: record.file_size)
     damaged = bytearray(path.read_bytes())
     name, extra = struct.unpack_from("<HH", damaged, record.header_offset + 26)
     at = int(record.file_size * of) if isinstance(of, float) else of % record.file_size
@@ -83,6 +84,7 @@ def test_shards_saved_without_checksums_are_said_to_be(copy: Make, tmp_path: Pat
 def test_8_bit_floats_are_verified_and_not_run(copy: Make, tmp_path: Path) -> None:
     made = copy("fsdp1:untied:bf16:1")
     state = torch.load(made.rank(0), weights_only=False)
+    del state["steps_seen"]  # a buffer that no class of transformers knows
     torch.save({k: v.to(torch.float8_e4m3fn) if v.dim() == 2 else v for k, v in state.items()}, made.rank(0))
     proof = convert(made.run, tmp_path / "out", verify_result=True).verification
     assert proof is not None
