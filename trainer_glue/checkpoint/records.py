@@ -112,6 +112,13 @@ class MeshRecord(Record):
         found = self.state.get("_mesh_dim_names", self.state.get("mesh_dim_names"))
         return tuple(str(name) for name in found or ())
 
+    def saved_by(self, rank: int) -> int | None:
+        """The rank that saved this mesh, seen as ``rank``'s; None where the file doesn't say."""
+        if "_rank" in self.state:
+            return int(self.state["_rank"])
+        coordinate = self.state.get("_coordinate_on_dim")
+        return int(self.ranks(rank)[tuple(coordinate)]) if coordinate else None
+
     def ranks(self, rank: int) -> npt.NDArray[np.int64]:
         """The ranks of this mesh by coordinate, as ``rank`` sees it."""
         for key in ("mesh", "_mesh"):

@@ -96,6 +96,8 @@ def open_rank(path: Path, rank: int) -> RankFile:
                 hint="rename it in the model",
             )
         pieces[name] = _piece(path, name, value)
+    for mesh in {id(piece.mesh): piece.mesh for piece in pieces.values() if piece.mesh is not None}.values():
+        _check_rank(path, rank, mesh)
     return RankFile(rank, path, pieces, _mappings(path))
 
 
@@ -114,6 +116,18 @@ def _piece(path: Path, name: str, value: torch.Tensor) -> Piece:
     if local.dtype != value.dtype:
         raise CheckpointError(f"{path}: {name} says {value.dtype} and holds {local.dtype}")
     return piece
+
+
+def _check_rank(path: Path, rank: int, mesh: MeshRecord) -> None:
+    try:
+        saved_by = mesh.saved_by(rank)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return  # a mesh that can't be understood is an error where it is read
+    if saved_by not in (None, rank):
+        raise CheckpointError(
+            f"{path} was saved by rank {saved_by}, and its name says rank {rank}",
+            hint="the files of the ranks were renamed or mixed up: copy them again from where they were saved",
+        )
 
 
 def _dense(path: Path, name: str, tensor: torch.Tensor) -> torch.Tensor:

@@ -34,6 +34,8 @@ START_S: Final = 120.0
 """Longest start of an answering process, the reward's own imports included."""
 END_S: Final = 300.0
 """How long a request that is being scored, or a client that doesn't read its answer, can hold up the end."""
+LAST_S: Final = 10.0
+"""How long what is left of a process that answers no more may take."""
 DEATHS: Final = 3
 """Answering processes that may die within `DEATHS_S` seconds; one more, and the next would do the same."""
 DEATHS_S: Final = 60.0
@@ -89,7 +91,8 @@ class Parent:
                 _say(f"{died}; another takes its place")
                 child, _ = self._start({"config": served})
             if signal.SIGHUP in self._signals:
-                self._signals.clear()
+                while signal.SIGHUP in self._signals:  # not clear(): SIGTERM may have come since
+                    self._signals.remove(signal.SIGHUP)
                 try:
                     new, served = self._start({"reward": self._reward})
                 except RunError as e:
@@ -105,8 +108,8 @@ class Parent:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self._signals.append(number)
 
-    def _is_told_to_end(self) -> bool:
-        return any(number != signal.SIGHUP for number in self._signals)
+    def _is_told_to_end(self, times: int = 1) -> bool:
+        return sum(number != signal.SIGHUP for number in self._signals) >= times
 
     def _start(self, what: dict[str, Any]) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
         """An answering process that is ready, and its reward as `reward_from_config` reads it."""
@@ -158,12 +161,11 @@ class Parent:
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
         """Let what has come be answered; a second signal ends at once."""
-        self._signals.clear()
         for old in self._draining:
             old.send_signal(signal.SIGINT)
         self._drain(child, signal.SIGINT)
         while any(old.poll() is None for old in self._draining):
-            if self._is_told_to_end():
+            if self._is_told_to_end(times=2):
                 for old in self._draining:
                     old.kill()
             time.sleep(0.05)
@@ -247,6 +249,9 @@ def _serve(app: Any, listening: socket.socket, on_ready: Any) -> None:
         app, log_level="error", access_log=False, timeout_keep_alive=60, timeout_graceful_shutdown=int(END_S)
     )
     Server(config).run([listening])
+    last = threading.Timer(LAST_S, os._exit, (0,))  # a term that never ends would hold up the interpreter's own end
+    last.daemon = True
+    last.start()
 
 
 if __name__ == "__main__":

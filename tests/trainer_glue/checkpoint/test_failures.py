@@ -129,6 +129,17 @@ def test_ranks_that_disagree_on_what_a_tensor_is(copy: Make, out: Path) -> None:
         convert(made.run, out)
 
 
+@pytest.mark.parametrize("case", ["fsdp2:tied:bf16:3", "fsdp1:lora:bf16:3"])
+def test_files_of_two_ranks_that_changed_places(case: str, copy: Make, out: Path) -> None:
+    made = copy(case)
+    first, second = made.rank(0), made.rank(1)  # of equal shapes: nothing but the mesh tells them apart
+    first.rename(first.with_suffix(".moved"))
+    second.rename(first)
+    first.with_suffix(".moved").rename(second)
+    with pytest.raises(CheckpointError, match=r"rank_0\.pt was saved by rank 1, and its name says rank 0"):
+        convert(made.run, out)
+
+
 def test_shard_of_another_size_than_its_placement_says(copy: Make, out: Path) -> None:
     made = copy(CASE)
     state = torch.load(made.rank(1), weights_only=False)

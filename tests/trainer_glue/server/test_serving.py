@@ -133,6 +133,25 @@ def test_a_signal_ends_all_of_it_without_a_traceback(served: Served, number: sig
     assert len(served.said.splitlines()) == 1
 
 
+def test_a_second_signal_waits_for_nothing(served: Served) -> None:
+    served.file.write_text(
+        "import time\nfrom rewardkit import term\n"
+        "@term(bounds=(0, 1))\ndef slow(sample):\n    time.sleep(3600)\n    return 0.0\n"
+        "reward = slow()\n"
+    )
+    served.process.send_signal(signal.SIGHUP)
+    served.wait_for("rewardkit: restarted")
+    connection = http.client.HTTPConnection(served.address, timeout=600)
+    connection.request("POST", "/score", json.dumps({"rows": [{"response": "a"}]}))
+    while httpx.get(f"http://{served.address}/health", timeout=60).json()["in_flight"] == 0:
+        time.sleep(0.05)
+    served.process.send_signal(signal.SIGTERM)
+    time.sleep(0.5)
+    served.process.send_signal(signal.SIGTERM)
+    assert served.process.wait(timeout=60) == 0
+    assert "Traceback" not in served.said
+
+
 def test_a_killed_parent_takes_its_child_with_it(served: Served) -> None:
     (child,) = served.children()
     served.process.kill()
