@@ -6,9 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
+
+from rewardkit.processes.isolated import PYTHON, isolated_environment
 
 NAMES = ("types", "copy", "json", "numpy", "sympy", "typing", "socket", "select", "random", "selectors", "resource")
 CHECKOUT = Path(__file__).parents[3]
@@ -79,3 +82,68 @@ def test_score_serves_a_reward_file_of_a_folder_full_of_such_modules(hostile: Pa
     assert done.returncode == 0, done.stderr
     assert json.loads((hostile / "out.jsonl").read_text())["score"] == 1.0
     assert executed(hostile) == []
+
+
+@pytest.mark.run
+def test_score_on_ray_serves_it_too(hostile: Path) -> None:
+    """Ray puts the folder that it is started in on its workers' path, before all else."""
+    pytest.importorskip("ray")
+    (hostile / "mine.py").write_text("from rewardkit import math_equal\nreward = math_equal()\n")
+    (hostile / "rows.jsonl").write_text(json.dumps({"response": r"\boxed{\log_2 8}", "ground_truth": "3"}) + "\n")
+    done = subprocess.run(
+        [*PYTHON, "-m", "rewardkit", "score", "mine.py", "rows.jsonl", "--out", "out.jsonl", "--engine", "ray"],
+        env=environment(),
+        cwd=hostile,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads((hostile / "out.jsonl").read_text())["score"] == 1.0
+    assert executed(hostile) == []
+
+
+def test_serve_answers_in_such_a_folder(hostile: Path) -> None:
+    pytest.importorskip("uvicorn")
+    (hostile / "mine.py").write_text("from rewardkit import math_equal\nreward = math_equal()\n")
+    command = [*PYTHON, "-m", "rewardkit", "serve", "mine.py", "--port", "0"]
+    with subprocess.Popen(command, env=environment(), cwd=hostile, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            lines = iter(server.stderr.readline, "")
+            address = next(word for line in lines for word in line.split() if word.startswith("http://"))
+            body = json.dumps({"rows": [{"response": r"\boxed{\log_2 8}", "ground_truth": "3"}]}).encode()
+            with urllib.request.urlopen(f"{address}/score", body, timeout=60) as answer:
+                assert json.load(answer)["rows"][0]["score"] == 1.0
+        finally:
+            server.terminate()
+    assert executed(hostile) == []
+
+
+def test_verl_and_its_supervisor_start_without_the_working_folder(
+    hostile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in for verl that imports what verl's driver would import."""
+    from trainer_glue.verl.launch.child import Child
+
+    monkeypatch.chdir(hostile)
+    log = hostile / "log"
+    command = [*PYTHON, "-c", "import types, copy, json, numpy; print('imported')"]
+    with Child(command, environment=isolated_environment(), log=log) as child:
+        assert child.wait() == 0, log.read_text()
+    assert "imported" in log.read_text()
+    assert executed(hostile) == []
+
+
+@pytest.mark.verl
+def test_the_command_of_a_run_is_isolated(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*PYTHON, "-m", "rewardkit", "train", "tiny", "--dry-run"],
+        env=os.environ | {"PYTHONPATH": f"{CHECKOUT}{os.pathsep}{os.pathsep}{tmp_path}"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert " -P -m verl.trainer.main_ppo" in done.stdout + done.stderr
