@@ -10,13 +10,14 @@ business of ``compare``.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from rewardkit.answers.claim import DENIED, NOTHING, Claim, direct, sentence
 from rewardkit.answers.fallback import last_statement
-from rewardkit.answers.limits import MAX_CHARS
+from rewardkit.answers.limits import MAX_CHARS, MAX_MARKERS
 from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
 from rewardkit.answers.number import Number, fold
 from rewardkit.answers.retraction import AFTERWORD, LEAST_WORDS, correction, is_denied, is_taken_back
@@ -66,6 +67,8 @@ def extract(response: str, *, mode: Mode = "flexible", prompt: str | None = None
     """
     if len(response) > MAX_CHARS:
         return Status.LIMIT
+    if "####" in response and (plain := _by_hashes(response)) is not None:
+        return plain
     part = visible_part(response)
     if part is None:
         return Status.NO_ANSWER
@@ -85,6 +88,50 @@ def extract(response: str, *, mode: Mode = "flexible", prompt: str | None = None
         return found.status
     first, end = offset + found.start, offset + found.end
     return Answer(response[first:end], (first, end), "last-number", found.value)
+
+
+def _by_hashes(text: str) -> Answer | Status | None:
+    """The answer of the common response: one number behind each ``####``, and the last ends the text.
+
+    None: it is of another kind, and is looked at in the general way, which reads this kind alike.
+    """
+    if "\\" in text or "nswer" in text or "NSWER" in text or not text.isascii() or ("<" in text and _TAG.search(text)):
+        return None
+    parts = text.split("####", MAX_MARKERS)
+    tail = parts.pop()
+    last = _number(tail.partition("\n")[0])
+    if last is None or len(tail) - last.end >= LEAST_WORDS:
+        return None
+    value = last.value
+    others = set()
+    for part in parts[1:]:
+        other = _number(part.partition("\n")[0])
+        if other is None:
+            return None
+        if other.value != value:
+            others.add(other.value)
+    if others:
+        return Status.AMBIGUOUS if len(others) > 1 else None
+    offset = len(text) - len(tail)
+    start, end = offset + last.start, offset + last.end
+    return Answer(text[start:end], (start, end), "####", value)
+
+
+def _number(content: str) -> Claim | None:
+    """The number behind a marker, where there is exactly one and the text is short."""
+    if len(content) > _SHORT or content.startswith("#"):
+        return None
+    found = _directly(content)
+    return found if found is not None and found.status is Status.SCORED else None
+
+
+_SHORT: Final = 64
+_TAG: Final = re.compile(r"<[|/tea]")
+
+
+@functools.lru_cache(maxsize=16_384)
+def _directly(content: str) -> Claim | None:
+    return direct(fold(content))
 
 
 def _claims(text: str, marks: list[Mark], start: int, stop: int) -> list[_Read]:
@@ -113,7 +160,12 @@ _OUTER: Final = ("label", "answer-tag")
 
 def _read(text: str, mark: Mark, stop: int) -> Claim | None:
     """What a mark claims; None when it turns out to be none (a heading, "the answer is that ...")."""
-    content = fold(text[mark.start : mark.end])
+    content = text[mark.start : mark.end]
+    if len(content) <= _SHORT:
+        found = _directly(content)
+        if found is not None or mark.kind == "label":
+            return found
+    content = fold(content)
     found = direct(content)
     if found is not None or mark.kind == "label":
         return found

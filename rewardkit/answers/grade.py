@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from rewardkit.answers.extract import Answer
 from rewardkit.batch import Status
-from rewardkit.errors import RewardKitError
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +45,19 @@ def beyond_reading(error: BaseException, answer: Answer | None = None) -> Grade:
     return Grade(0.0, Status.LIMIT, answer=answer, reason=f"reading the response failed: {shown[:300]}")
 
 
-def guarded(grade: Callable[[str, Any], Grade], response: str, gold: Any) -> Grade:
-    """A grade for any two texts: where reading them fails, the row is the response's or the ground truth's fault.
+def blamed(error: BaseException, read_gold: Callable[[], object], gold: object) -> Grade:
+    """The grade where a grader failed: the response's fault, unless the ground truth can't be read without it either.
 
     Args:
-        grade: a grader of one response.
-        response: what the model wrote.
+        error: what the grader raised.
+        read_gold: grades an empty response against the same ground truth.
         gold: the ground truth.
-
-    Raises:
-        RewardKitError: the grader was called with a parameter that it doesn't have, or lacks a package.
     """
     try:
-        return grade(response, gold)
-    except RewardKitError:
-        raise
-    except Exception as error:
-        try:
-            grade("", gold)
-        except Exception:
-            return bad_gold(gold)
-        return beyond_reading(error)
+        read_gold()
+    except Exception:
+        return bad_gold(gold)
+    return beyond_reading(error)
 
 
 def bad_gold(gold: object) -> Grade:

@@ -26,8 +26,9 @@ from rewardkit.answers import (
     grade_math_many,
     grade_numeric,
 )
-from rewardkit.answers.grade import guarded
+from rewardkit.answers.grade import blamed
 from rewardkit.batch import Batch
+from rewardkit.errors import RewardKitError
 from rewardkit.processes.budget import current_budget
 
 
@@ -42,12 +43,17 @@ def _column(grades: Sequence[Grade]) -> Column:
 def _graded(batch: Batch, grade: Callable[[str, Any, str | None], Grade]) -> Column:
     """Grade row by row. A text that can't be read costs its own row, not the batch."""
     assert batch.ground_truths is not None  # declared as a need
-    rows = zip(batch.responses, batch.ground_truths, batch.prompts or [None] * len(batch), strict=True)
-    return _column([guarded(partial(_with_prompt, grade, prompt), text, gold) for text, gold, prompt in rows])
-
-
-def _with_prompt(grade: Callable[[str, Any, str | None], Grade], prompt: str | None, text: str, gold: Any) -> Grade:
-    return grade(text, gold, prompt)
+    grades: list[Grade] = []
+    for response, gold, prompt in zip(
+        batch.responses, batch.ground_truths, batch.prompts or [None] * len(batch), strict=True
+    ):
+        try:
+            grades.append(grade(response, gold, prompt))
+        except RewardKitError:
+            raise
+        except Exception as error:
+            grades.append(blamed(error, partial(grade, "", gold, None), gold))
+    return _column(grades)
 
 
 @term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, builtin=True)
