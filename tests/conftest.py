@@ -13,7 +13,7 @@ import pytest
 
 from tests import profiles
 
-ON_REQUEST = ("matrix", "vllm")
+ON_REQUEST = ("long", "matrix", "vllm")
 """Markers of tests that run only when -m names them."""
 
 profiles.register()

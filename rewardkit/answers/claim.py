@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from rewardkit.answers.beside import CLAUSES, is_beside
+from rewardkit.answers.beside import CLAUSES, is_beside, is_complement, is_price
 from rewardkit.answers.number import NUMBER, Number, all_numbers, decimal, has_long_run, next_number, value_of
 from rewardkit.answers.scale import may_scale, scaled
 from rewardkit.answers.words import (
@@ -256,6 +256,7 @@ def _joined(text: str, left_end: int, left_start: int, right: re.Match[str]) -> 
 _PLAIN_ENDING: Final = re.compile(
     r"(\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.(\d{1,15}))?(?:[ ][a-zA-Z']+)*[ .!*]*\Z", re.ASCII
 )
+_DIGIT: Final = re.compile(r"\d")
 _JOINING: Final = frozenset(
     [
         *(
@@ -306,7 +307,7 @@ _JOINING: Final = frozenset(
             "part",
             "item",
         ),
-        *("number", "page"),
+        *("number", "page", "oder", "ou", "und", "et", "og", "och", "dan", "ve", "o", "y", "e", "atau", "veya", "lub"),
     ]
 )
 
@@ -331,7 +332,7 @@ def plain_statement(text: str, last_digit: int) -> Claim | None:
         or may_deny(text)
     ):
         return None
-    if any(map(text[:start].__contains__, CLAUSES)) or (word != "=" and "=" in text):
+    if any(map(text[:start].__contains__, CLAUSES)) or (word != "=" and ("=" in text or _DIGIT.search(text, 0, start))):
         return None
     return Claim(Status.SCORED, decimal(number[1], number[2] or ""), start, end)
 
@@ -353,6 +354,11 @@ def sentence(text: str) -> Claim:
             denied = True
             continue
         if i and is_beside(text, numbers[:i], match):
+            continue
+        stop = numbers[i + 1].start() if i + 1 < len(numbers) else len(text)
+        if i and len(numbers) - i <= _MOST_COMPLEMENTS and is_complement(text, numbers[i - 1], match, stop):
+            if is_price(text, numbers[i - 1], match):
+                return DENIED if denied else SEVERAL
             continue
         if i and match.start() - numbers[i - 1].end() < _LONG_GAP:
             previous = numbers[i - 1]
@@ -383,6 +389,8 @@ def _without_parts(text: str, numbers: list[re.Match[str]]) -> list[re.Match[str
     return found
 
 
+_MOST_COMPLEMENTS: Final = 8
+"""Numbers at a sentence's end that may complete the one before each; nobody writes more."""
 _LONG_GAP: Final = 80
 """Numbers further apart than this (characters) are no list."""
 
@@ -412,7 +420,9 @@ def _is_no_number(text: str, match: re.Match[str]) -> bool:
     return start == 0 and text[end : end + 2] in (". ", ") ") and bool(text[end + 2 :].strip(" *"))  # a list bullet
 
 
-_ARITHMETIC: Final = re.compile(r"[\s$*_]*(?:[-+*/×·x]|\\(?:times|cdot|div)\s?)[\s$*_(]*\Z")
+_ARITHMETIC: Final = re.compile(
+    r"[\s$*_]*(?:[-+*/×·x]|\\(?:times|cdot|div)\s?|\b(?:times|plus|minus|(?:divided|multiplied)\s+by)\s)[\s$*_(]*\Z"
+)
 
 
 def _is_operand(text: str, previous: re.Match[str], match: re.Match[str]) -> bool:

@@ -183,7 +183,7 @@ _LABEL: Final = re.compile(
         (?:[\s*_]{0,8}+[:：])?""",
     re.VERBOSE,
 )
-_SENTENCE_END: Final = re.compile(r"[.!?\n。।](?:(?<=[\n。।])|(?=[\s*_\"')]|\Z))")
+_SENTENCE_END: Final = re.compile(r"(?<!\bRs)[.!?\n。।](?:(?<=[\n。।])|(?=[\s*_\"')]|\Z))")
 _OTHER_LABEL: Final = re.compile(
     r"""(?: [Aa]ntwort|Lösung|Ergebnis|[Rr]éponse|[Rr]eponse|[Rr]espuesta|[Rr]isposta|[Rr]esposta|[Aa]ntwoord
           | [Ss]var(?:et)?|[Jj]awaban(?:nya)?|[Cc]evap|[Yy]anıt|[Oo]dpowied[źz]|[Oo]dpověď
@@ -192,12 +192,13 @@ _OTHER_LABEL: Final = re.compile(
           | 答え|答|正解|解答|정답|답|उत्तर|जवाब|উত্তর|الجواب|الإجابة|الاجابة|جواب|پاسخ|คำตอบ|תשובה
         )
         [\s*_"')\]}]{0,8}+
-        (?: [:：=]|(?:[a-z]{1,12}\s){0,2}(?:ist|lautet|est|es|è|é|is|är|er|adalah|là|sunt|este|είναι)\b
+        (?: [:：=]|(?:(?!no\b|n[aã]o\b|non\b|nicht|ikke|inte|niet|nie\b)[a-z]{1,12}\s){0,2}
+            (?:ist|lautet|est|es|è|é|is|är|er|adalah|là|sunt|este|είναι)\b
           | составляет|равен|—|–|は|是|为|為|은|는|が|है|হল|هو|هي|คือ|היא|הוא )
         (?:[\s*_]{0,8}+[:：])?""",
     re.VERBOSE,
 )
-_ASCII_HINT: Final = re.compile(r"ntwor|espuest|ispost|espost|eponse|Ergebn|Svar|svar|awaban|evap|Vastaus|vastaus")
+_ASCII_HINT: Final = re.compile(r"ntwo|espuest|ispost|espost|eponse|Ergebn|Svar|svar|awaban|evap|Vastaus|vastaus")
 _OTHER_REACH: Final = 800
 _LABEL_REACH: Final = 400
 _DENSE: Final = 1 << 14

@@ -206,8 +206,10 @@ _RAISED: Final = re.compile(r"\s+(?:squared|cubed|factorial)\b")
 _ASIDE: Final = re.compile(r"[\s*_:$]*-?[\d.,]+[\s$]+\([^()]*[-+*/=×][^()]*\)[\s.]*\Z")
 _LEADING: Final = re.compile(r"[\s*_:]*")
 _GOES_ON: Final = re.compile(
-    r"[=<>≈]|[,;&]|\b(?:and|or|is|are|equals?|gives?|makes?|so|then|thus|hence|which|that|i\.e|but|not|plus|minus|times)\b|\\"
+    r"\s*(?:[=<>≈\\]|[,;&]?\s*\b(?:and|or|is|are|equals?|gives?|makes?|so|then|thus|hence|i\.e|but|not|plus|minus|times)\b"
+    r"|[,;&]\s*[$\\(]?-?(?:\\frac|\d[\d.,]*+(?!\s*%?\s*(?:[^\W\d_]+\s+)?(?:more|less|fewer|times|higher|lower)\b)))"
 )
+_NAME_ONLY: Final = re.compile(r"\s*\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\([A-Za-z, ]*\))?\s*\Z")
 
 
 def _first_said(text: str, start: int, end: int, marker: str) -> Answer | None:
@@ -216,10 +218,10 @@ def _first_said(text: str, start: int, end: int, marker: str) -> Answer | None:
     at = leading.end() if leading is not None else start
     formula = _MATH.match(text, at, end)
     if formula is not None:
-        following = _MATH.search(text, formula.end(), end)
-        behind = text[formula.end() : following.start() if following is not None else end]
         inner = next((g for g in formula.group("a", "b", "c", "d") if g is not None), "")
-        if has_words(inner) or not has_words(behind) or _GOES_ON.search(behind) is not None:
+        if has_words(inner) or _NAME_ONLY.match(inner) or not has_words(_MATH.sub(" ", text[formula.end() : end])):
+            return None
+        if _GOES_ON.match(text, formula.end(), end) is not None:
             return None
         return _answer(text, formula.start(), formula.end(), marker)
     said = direct(fold(text[start:end]))

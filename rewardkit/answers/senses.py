@@ -76,7 +76,7 @@ def is_opposite(gold: object, response: str, span: tuple[int, int]) -> bool:
     if not isinstance(gold, str) or len(gold) > _LONGEST or not gold or gold[-1].isdigit():
         return False
     before, behind = response[max(0, span[0] - 16) : span[0]], response[span[1] : span[1] + 40]
-    lead = re.split(r"[^\w\s]", before)[-1]
+    lead = " ".join(re.split(r"[^\w\s]", before)[-1].split()[-2:]) + " "
     return opposed(gold.rpartition("#")[2], lead + response[span[0] : span[1]] + re.split(r"[.,;!?\n]\s|\d", behind)[0])
 
 

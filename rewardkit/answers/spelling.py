@@ -24,7 +24,9 @@ _BETWEEN: Final = re.compile(
     rf"|(?<=[\d)}}\]$%])(?:\s*(?:{ATTACHED_AND})\s*|\s+(?:{AND_WORDS}|y|e)\s+)(?=[-+\d($\\])"
 )
 _SIMPLE: Final = re.compile(r"[\s$]*[-+]?[\d.]+[\s$.]*\Z")
-_MAY_DIFFER: Final = re.compile(r"\d\s*(?:\\[ ,:;>!a-z]|\^|~|[A-Za-z])|[^\x00-\x7f]|\A\s*[*_`\"']|[A-Z$]\s*\}?\s*\d")
+_MAY_DIFFER: Final = re.compile(
+    r"\d\s*(?:\\[ ,:;>!a-z]|\^|~|[A-Za-z])|[^\x00-\x7f]|\A\s*[*_`\"']|[A-Z$]\s*\}?\s*\d|R[sp]\.?\s?\d"
+)
 _CLOSING: Final = re.compile(r"\s*\}")
 _GROUP_BLANK: Final = re.compile(r"(?<=\d)(?:\\[ :;>]|[~\u00a0\u2009\u202f])\s?(?=\d{3}(?!\d))")
 _THREE_FIRST: Final = re.compile(r"(?<![\d.])\d{1,3}(?:(?:\\[ :;>]|[~\u00a0\u2009\u202f])\s?\d{3})+(?!\d)")

@@ -104,9 +104,9 @@ def numeric(
 def choice(batch: Batch) -> Column:
     r"""1 where the option letter that the response asserts is the ground truth's, else 0.
 
-    The letter after the last cue counts ("the answer is (C)", "option C", ``\boxed{C}``), else the only letter that
-    stands alone. Denied letters ("it can't be A or B") don't count. Peers take the first or last capital letter, and so
-    read an answer in "A good question".
+    The letter after the last cue counts ("the answer is (C)", "故选C", ``\boxed{C}``), else the only letter that stands
+    alone. Letters of a formula (``\boxed{F = ma}``) are no options, and denied letters ("it can't be A or B") don't
+    count. Peers take the first or last capital letter, and so read an answer in "A good question".
 
     Args:
         batch: the responses and their ground truths: a letter, or a text that starts with one, ``(C) Paris``.

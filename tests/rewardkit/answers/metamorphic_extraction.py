@@ -38,9 +38,12 @@ def _either(rng: random.Random, value: int, *others: int) -> tuple[int, int]:
 
 
 NAMES = (
-    "pytest-{}", "step{}", "v{}.0", "gpt-{}", "x_{}", "a/b/{}.txt", "run{}.log", "/tmp/job-{}/out", "https://x.org/{}",
-    "www.site.com/page/{}", "img_{}.png", "Llama-{}-Instruct", "commit ab{}cd", "utf-{}", "{}-year-old", "{}-day",
-    "{}.txt", "user{}@x.org", "C:\\data\\{}", "~/runs/{}", "./out/{}", "1.{}.3", "10.0.{}.1", "localhost:{}", "model.{}",
+    "pytest-{}", "step{}", "v{}.0", "gpt-{}", "x_{}", "a/b/{}.txt", "run{}.log", "/tmp/job-{}/out",
+    "https://x.org/{}",
+    "www.site.com/page/{}", "img_{}.png", "Llama-{}-Instruct",
+    "commit ab{}cd", "utf-{}", "{}-year-old", "{}-day",
+    "{}.txt", "user{}@x.org", "C:\\data\\{}", "~/runs/{}", "./out/{}", "1.{}.3", "10.0.{}.1",
+    "localhost:{}", "model.{}",
     "main.py:{}", "COVID-{}", "layer{}_w", "T{}",
 )  # fmt: skip
 AROUND = (
@@ -72,11 +75,16 @@ def _pair(gold: tuple[int, int]) -> tuple[str, int]:
 
 
 SCALES = {
-    "million": 6, "thousand": 3, "hundred": 2, "billion": 9, "trillion": 12, "Million": 6, "hundred thousand": 5,
-    "lakh": 5, "crore": 7, "lakh crore": 12, "Millionen": 6, "Milliarden": 9, "Mio.": 6, "Tausend": 3, "millions": 6,
-    "milliards": 9, "mille": 3, "millones": 6, "mil millones": 9, "milioni": 6, "miliardi": 9, "milhões": 6, "bilhões": 9,
-    "миллионов": 6, "миллиарда": 9, "тысяч": 3, "млн": 6, "млрд": 9, "тыс.": 3, "milionów": 6, "tysięcy": 3, "miljoner": 6,
-    "miljoen": 6, "triệu": 6, "juta": 6, "ribu": 3, "milyon": 6, "लाख": 5, "करोड़": 7, "مليون": 6, "ألف": 3, "מיליון": 6,
+    "million": 6, "thousand": 3, "hundred": 2, "billion": 9, "trillion": 12,
+    "Million": 6, "hundred thousand": 5,
+    "lakh": 5, "crore": 7, "lakh crore": 12, "Millionen": 6, "Milliarden": 9,
+    "Mio.": 6, "Tausend": 3, "millions": 6,
+    "milliards": 9, "mille": 3, "millones": 6, "mil millones": 9,
+    "milioni": 6, "miliardi": 9, "milhões": 6, "bilhões": 9,
+    "миллионов": 6, "миллиарда": 9, "тысяч": 3, "млн": 6, "млрд": 9,
+    "тыс.": 3, "milionów": 6, "tysięcy": 3, "miljoner": 6,
+    "miljoen": 6, "triệu": 6, "juta": 6, "ribu": 3, "milyon": 6,
+    "लाख": 5, "करोड़": 7, "مليون": 6, "ألف": 3, "מיליון": 6,
 }  # fmt: skip
 ATTACHED = {"万": 4, "億": 8, "亿": 8, "千万": 7, "万亿": 12, "만": 4, "억": 8, "천만": 7, "ล้าน": 6, "千": 3, "百万": 6}
 THINGS = ("", " people", " dollars", " km")
@@ -105,10 +113,12 @@ def scales(rng: random.Random) -> Pair:
 
 
 ABOUT = (
-    "{n} clips for {m} months", "{n} dollars after {m} weeks", "{n} people out of {m}", "{n} since there are {m} weekdays",
+    "{n} clips for {m} months", "{n} dollars after {m} weeks", "{n} people out of {m}",
+    "{n} since there are {m} weekdays",
     "{n} because {m} of them left", "{n} if he works {m} days", "{n} for each of the {m} children",
     "{n}; {m} more than in May", "{n}, which is {m} less than before", "{n} when there are {m} of them",
-    "{n} apples in {m} boxes", "{n} in total, as she works {m} days", "{n} per day for {m} days", "{n} (from {m} boxes)",
+    "{n} apples in {m} boxes", "{n} in total, as she works {m} days", "{n} per day for {m} days",
+    "{n} (from {m} boxes)",
 )  # fmt: skip
 LABELS = (
     "The answer is {}.",
@@ -129,14 +139,19 @@ def labelled(rng: random.Random) -> Pair:
 
 
 FORMULAS = (
-    "F = ma", "v = A\\omega", "E = mc^2", "A\\cap B", "PV = nRT", "x + C", "\\langle H\\rangle \\ll \\Delta E", "D^2 - 4C",
+    "F = ma", "v = A\\omega", "E = mc^2", "A\\cap B", "PV = nRT", "x + C",
+    "\\langle H\\rangle \\ll \\Delta E", "D^2 - 4C",
     "\\frac{A}{B}", "B_1 + B_2", "A = \\pi r^2", "f(A) > C",
 )  # fmt: skip
 CHOSEN = (
-    "The answer is {}.", "The answer is ({}).", "Answer: {}", "I choose option {}.", "So the correct option is {}.",
-    "\\boxed{{{}}}", "\\boxed{{\\text{{{}}}}}", "\\fbox{{{}}}", "<answer>{}</answer>", "#### {}", "答案是{}。", "故选{}。",
-    "答案：{}", "选项{}正确。", "应选（{}）。", "正解は{}です。", "정답은 {}입니다.", "정답: {}", "Ответ: {}", "La respuesta es {}.",
-    "La réponse est ({}).", "Die Antwort ist {}.", "उत्तर: {}", "\\boxed{{\\textbf{{({})}} 42}}", "\\boxed{{{}: a score}}",
+    "The answer is {}.", "The answer is ({}).", "Answer: {}",
+    "I choose option {}.", "So the correct option is {}.",
+    "\\boxed{{{}}}", "\\boxed{{\\text{{{}}}}}", "\\fbox{{{}}}",
+    "<answer>{}</answer>", "#### {}", "答案是{}。", "故选{}。",
+    "答案：{}", "选项{}正确。", "应选（{}）。", "正解は{}です。", "정답은 {}입니다.", "정답: {}",
+    "Ответ: {}", "La respuesta es {}.",
+    "La réponse est ({}).", "Die Antwort ist {}.", "उत्तर: {}", "\\boxed{{\\textbf{{({})}} 42}}",
+    "\\boxed{{{}: a score}}",
 )  # fmt: skip
 
 
@@ -161,13 +176,18 @@ def choices(rng: random.Random) -> Pair:
 
 
 UNITS = (
-    "{}元", "{} 元", "{}円", "{}개", "{}명", "{} रुपये", "{} рубля", "{} км", "{} €", "{} Euro", "{} euros", "{}人", "{} đồng",
+    "{}元", "{} 元", "{}円", "{}개", "{}명", "{} रुपये", "{} рубля",
+    "{} км", "{} €", "{} Euro", "{} euros",
+    "{}人", "{} đồng",
     "{} kr", "{}", "{}个夹子", "共{}元", "{}\\text{{元}}", "{} บาท", "{} ريال",
 )  # fmt: skip
 OTHER_LABELS = (
-    "答案是{}。", "故答案为：{}", "答：{}", "答え：{}", "正解は{}。", "정답: {}", "उत्तर: {}", "Ответ: {}", "Antwort: {}",
-    "Die Antwort ist {}.", "Réponse : {}", "La réponse est {}.", "Respuesta: {}", "Risposta: {}", "Resposta: {}",
-    "الجواب: {}", "Đáp án: {}", "Đáp số: {}", "Cevap: {}", "Odpowiedź: {}", "คำตอบ: {}", "תשובה: {}", "#### {}",
+    "答案是{}。", "故答案为：{}", "答：{}", "答え：{}", "正解は{}。", "정답: {}",
+    "उत्तर: {}", "Ответ: {}", "Antwort: {}",
+    "Die Antwort ist {}.", "Réponse : {}", "La réponse est {}.",
+    "Respuesta: {}", "Risposta: {}", "Resposta: {}",
+    "الجواب: {}", "Đáp án: {}", "Đáp số: {}", "Cevap: {}", "Odpowiedź: {}",
+    "คำตอบ: {}", "תשובה: {}", "#### {}",
     "\\boxed{{{}}}", "উত্তর: {}", "Svar: {}", "Antwoord: {}", "Відповідь: {}", "<answer>{}</answer>",
 )  # fmt: skip
 OTHER_OR = (
@@ -210,11 +230,14 @@ def scripts(rng: random.Random) -> Pair:
 
 
 OPPOSITES = (
-    ("{}:00 a.m.", "{}:00 p.m."), ("{} a.m.", "{} p.m."), ("{}:30 AM", "{}:30 PM"), ("{}^\\circ N", "{}^\\circ S"),
-    ("{}^\\circ\\text{{ E}}", "{}^\\circ\\text{{ W}}"), ("{}\\text{{ feet above}}", "{}\\text{{ feet below}}"),
+    ("{}:00 a.m.", "{}:00 p.m."), ("{} a.m.", "{} p.m."),
+    ("{}:30 AM", "{}:30 PM"), ("{}^\\circ N", "{}^\\circ S"),
+    ("{}^\\circ\\text{{ E}}", "{}^\\circ\\text{{ W}}"),
+    ("{}\\text{{ feet above}}", "{}\\text{{ feet below}}"),
     ("{} feet above sea level", "{} feet below sea level"), ("\\${}\\text{{ gain}}", "\\${}\\text{{ loss}}"),
     ("\\text{{a gain of }}{}", "\\text{{a loss of }}{}"), ("{}\\text{{ km north}}", "{}\\text{{ km south}}"),
-    ("{}\\text{{ miles east}}", "{}\\text{{ miles west}}"), ("{}\\%\\text{{ increase}}", "{}\\%\\text{{ decrease}}"),
+    ("{}\\text{{ miles east}}", "{}\\text{{ miles west}}"),
+    ("{}\\%\\text{{ increase}}", "{}\\%\\text{{ decrease}}"),
     ("{}\\text{{ profit}}", "{}\\text{{ loss}}"), ("{} years ago", "{} years later"), ("{} BC", "{} AD"),
 )  # fmt: skip
 
@@ -231,8 +254,10 @@ def senses(rng: random.Random) -> Pair:
 
 
 WRAPPED = (
-    "*{}*", "**{}**", "__{}__", "_{}_", "`{}`", "***{}***", "\"{}\"", "'{}'", "${}$", "\\({}\\)", "USD {}", "EUR {}", "INR {}",
-    "US${}", "\\text{{USD }}{}", "{} USD", "\\${}", "€{}", "£{}", "₹{}", "Rs. {}", "\\text{{\\$}}{}", "CAD {}",
+    "*{}*", "**{}**", "__{}__", "_{}_", "`{}`", "***{}***", "\"{}\"", "'{}'", "${}$", "\\({}\\)", "USD {}",
+    "EUR {}", "INR {}",
+    "US${}", "\\text{{USD }}{}", "{} USD", "\\${}", "€{}", "£{}",
+    "₹{}", "Rs. {}", "\\text{{\\$}}{}", "CAD {}",
 )  # fmt: skip
 
 
