@@ -243,6 +243,8 @@ class AtomParser(Cursor):
 
     def environment(self, name: str) -> Tree:
         """A matrix, or its determinant between bars."""
+        if name in ("cases", "aligned", "gathered"):
+            return self.system()
         if name not in _MATRICES:
             raise Unreadable(name)
         rows: list[tuple[Tree, ...]] = []
@@ -267,6 +269,18 @@ class AtomParser(Cursor):
             raise Unreadable("a ragged matrix")
         matrix: Tree = ("matrix", *rows)
         return ("fn", "det", matrix) if name == "vmatrix" else matrix
+
+    def system(self) -> Tree:
+        """Equations or inequalities that hold together; cases with their conditions beside them are none."""
+        clauses: list[Tree] = []
+        while self.peek().kind != "end" or self.peek() is END:
+            clauses.append(self.clause())
+            self.accept(",", ";")
+            if not self.accept("\\\\"):
+                break
+        if self.take().kind != "end" or any(clause[0] != "rel" for clause in clauses):
+            raise Unreadable("cases")
+        return joined(clauses, ["and"] * (len(clauses) - 1))
 
     def name(self, text: str) -> Tree:
         """Letters: a function, a constant, a word, a variable, or several variables side by side."""

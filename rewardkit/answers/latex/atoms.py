@@ -117,4 +117,12 @@ def word(text: str) -> Tree:
     if len(body) == 1 and body.isalpha():
         return ("sym", body)
     words = " ".join(body.casefold().split())
-    return ("set",) if words in ("no solution", "no solutions", "empty set", "the empty set") else ("text", words)
+    return _SETS.get(words) or ("text", words)
+
+
+_SETS: Final[dict[str, Tree]] = {
+    **dict.fromkeys(("no solution", "no solutions", "no real solution", "no real solutions"), ("set",)),
+    **dict.fromkeys(("empty set", "the empty set"), ("set",)),
+    **dict.fromkeys(("all real numbers", "all reals", "any real number", "the real numbers"), ("sym", "RR")),
+}
+"""Words for sets."""

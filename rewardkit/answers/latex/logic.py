@@ -35,6 +35,16 @@ def joined(members: list[Tree], joins: list[str]) -> Tree:
     return ("any", *(("all", *group) if len(group) > 1 else group[0] for group in groups))
 
 
+def apart(operators: list[str], members: list[Tree]) -> Tree:
+    r"""The relation of a chain; ``x<1 \cup x>4`` is two of them."""
+    for i, member in enumerate(members[1:-1], 1):
+        if member[0] in ("union", "intersect") and len(member) == 3 and member[2][0] not in (*_RANGES, "pair", "set"):
+            before, after = [*members[:i], member[1]], [member[2], *members[i + 1 :]]
+            sides = apart(operators[:i], before), apart(operators[i:], after)
+            return ("any" if member[0] == "union" else "all", *sides)
+    return ("rel", tuple(operators), tuple(members))
+
+
 def _restrict(members: list[Tree], said: set[str]) -> bool:
     """True where the clauses say which values are allowed, so that "and" and "or" differ."""
     if any(is_condition(t) for t in members):

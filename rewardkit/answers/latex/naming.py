@@ -76,6 +76,8 @@ class Named:
 
 def named_values(tree: Tree) -> Named | None:
     """The values of an answer that names at least two of them apart; None for any other answer."""
+    if tree[0] == "rel" and tree[1] == ("in",) and _is_point(tree[2][0]) and tree[2][1][0] == "set":
+        tree = ("list", *(("rel", ("=",), (tree[2][0], point)) for point in tree[2][1][1:]))
     rows: list[dict[Tree, Tree]] = []
     for item in tree[1:] if tree[0] in ("list", "all") else (tree,):
         pairs = _pairs(item, rows[-1] if rows else {})
@@ -122,7 +124,7 @@ def bare_rows(tree: Tree, rows: int, width: int) -> tuple[tuple[Tree, ...], ...]
     """An answer without names as so many rows of so many values; None where it can't be."""
     if tree[0] in ("pair", "tuple"):
         items: tuple[Tree, ...] = (tree,)
-    elif tree[0] == "list":
+    elif tree[0] == "list" or (tree[0] == "set" and all(map(_is_point, tree[1:]))):
         items = tree[1:]
     else:
         return None

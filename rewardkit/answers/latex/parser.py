@@ -13,7 +13,7 @@ from rewardkit.answers.latex.atom_parser import AtomParser, degrees
 from rewardkit.answers.latex.atoms import FRACTIONS, FUNCTIONS, OPERATORS, RELATIONS, SET_OPERATORS
 from rewardkit.answers.latex.cursor import CLOSERS, END, joining
 from rewardkit.answers.latex.leaves import mixed, product
-from rewardkit.answers.latex.logic import joined
+from rewardkit.answers.latex.logic import apart, joined
 from rewardkit.answers.latex.tokens import tokenize
 from rewardkit.answers.latex.tree import RATIO, OverLimit, Tree, Unreadable, negative, quotient
 from rewardkit.answers.limits import MAX_DEPTH
@@ -69,7 +69,7 @@ class _Parser(AtomParser):
             members.append(self.expression())
         if not operators:
             return members[0]
-        return ("rel", tuple(operators), tuple(members))
+        return apart(operators, members)
 
     # Sums and products
 

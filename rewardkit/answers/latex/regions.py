@@ -35,6 +35,8 @@ def is_strictly_region(tree: Tree) -> bool:
     """True for what can only be a set of reals, or a condition that describes one; a pair or finite set may be more."""
     if tree[0] == "list":
         return any(map(is_condition, tree[1:]))
+    if tree[0] == "rel" and tree[1] == ("=",) and tree[2][0][0] == "sym":  # D = (0, 1)
+        tree = tree[2][1]
     return tree[0] in ("interval", *_OPERATIONS) or tree == ("sym", "RR") or is_condition(tree)
 
 
@@ -64,6 +66,8 @@ def _read(tree: Tree, unknowns: set[Tree]) -> Tree:
         return REALS if tree[1] == "RR" else tree
     if tag in _OPERATIONS:
         return (_OPERATIONS[tag], *(_read(part, unknowns) for part in tree[1:]))
+    if tag == "list" and all(part[0] in ("pair", "interval") for part in tree[1:]):
+        return ("union", *(_read(part, unknowns) for part in tree[1:]))
     if tag == "list" and all(part[0] == "rel" for part in tree[1:]):
         return ("comma", *(_read(part, unknowns) for part in tree[1:]))
     if tag == "add" and len(tree) == 3 and tree[2][0] == "mul" and tree[2][-1][0] == "set":  # R - {2}
@@ -89,6 +93,8 @@ def _relation(tree: Tree, unknowns: set[Tree]) -> Tree:
     if set(operators) <= {"=", "!="}:
         if len(sides) != 2:
             raise NoRegion
+        if operators == ("=",) and sides[0][0] == "sym" and _is_set(sides[1]):  # the name of a set
+            return _read(sides[1], unknowns)
         for unknown, value in (sides, sides[::-1]):
             if unknown[0] in _UNKNOWNS and is_closed(value):
                 unknowns.add(unknown)
@@ -109,6 +115,10 @@ def _relation(tree: Tree, unknowns: set[Tree]) -> Tree:
         unknowns.add(sides[1])
         return ("interval", sides[0], sides[2], operators[0] == "<=", operators[1] == "<=")
     return _unsolved(tree, unknowns)
+
+
+def _is_set(tree: Tree) -> bool:
+    return tree[0] in ("interval", "pair", "set", *_OPERATIONS) or (tree[0] == "sym" and tree[1] in _NUMBERS)
 
 
 def _unsolved(tree: Tree, unknowns: set[Tree]) -> Tree:

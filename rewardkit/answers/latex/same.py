@@ -97,7 +97,13 @@ class Ladder:
             assert right is not None
             rows = bare_rows(gold, len(right.rows), len(right.names)) or (), right.rows
         if not rows[0] or not rows[1]:
-            return None
+            bare = answer if right is None else gold
+            unfit = (
+                None in (left, right)
+                and bare[0] in ("list", "pair", "tuple")
+                and not any(t[0] == "rel" for t in bare[1:])
+            )
+            return False if unfit else None
         self.rung = "list"
         return self._match([("tuple", *row) for row in rows[0]], [("tuple", *row) for row in rows[1]])
 

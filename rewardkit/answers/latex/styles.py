@@ -11,25 +11,26 @@ from typing import Final
 
 STYLES: Final = (
     r"text(?:bf|it|rm|tt|sf|sc|sl|up|md|normal)?|math(?:bf|it|rm|tt|sf|normal|bfit)|mbox|hbox|bm|boldsymbol|pmb|emph"
-    r"|operatorname\*?|bf|it|rm|tt|sf|sl|ensuremath|uline|underline"
+    r"|operatorname\*?|bf|it|rm|tt|sf|sl|ensuremath|uline|underline|hl|framebox|mathop"
 )
 _ROMAN: Final = ("text", "textrm", "textnormal", "mathrm", "rm", "mbox", "hbox", "operatorname", "operatorname*")
 r"""Styles in which units are set: ``5\text{ m}`` is five metres, ``5\mathbf{m}`` five times m."""
 _UNIT: Final = re.compile(r"[a-zA-Z](?:[a-zA-Z/.·\s]|\^\{?-?\d\}?)*\Z")
 _STYLE: Final = re.compile(rf"\\({STYLES})\s*\{{")
 _OLD: Final = re.compile(
-    r"\{\s*\\(?:(bf|bm|bfseries|boldmath)|it|rm|tt|sf|sl|sc|em|itshape|ttfamily|mit|cal)(?![a-zA-Z])\s*(?!\s*\{)"
+    r"(?<![a-zA-Z])\{\s*\\(?:(bf|bm|bfseries|boldmath)|it|rm|tt|sf|sl|sc|em|itshape|ttfamily|mit|cal)(?![a-zA-Z])\s*(?!\s*\{)"
 )
 _DECLARED: Final = re.compile(
-    r"\\(?:bf|it|rm|tt|sf|sl|sc|em|bfseries|itshape|ttfamily|boldmath)(?![a-zA-Z])(?!\s*\{)\s*"
+    r"\\(?:(?:bf|it|rm|tt|sf|sl|sc)(?![a-zA-Z])(?!\s*\{)|(?:em|bfseries|itshape|ttfamily|boldmath)(?![a-zA-Z]))\s*"
 )
-_COLOR: Final = re.compile(r"\\(?:text)?color(?:box)?\s*\{[^{}]*\}")
+_COLOR: Final = re.compile(r"\\(?:(?:text)?color(?:box)?|fcolorbox\s*\{[^{}]*\})\s*\{[^{}]*\}")
+_LEAD: Final = re.compile(r"(?:the\s+)?(?:final\s+)?answer(?:\s+is)?\s*:?\s*(?=\S)", re.IGNORECASE)
 _UNBRACED: Final = re.compile(r"\\((?:math|text)[a-z]{2}|bm|boldsymbol|pmb)(?![a-zA-Z])\s*(\d+|[a-zA-Z])(?![a-zA-Z])")
 _COMMANDS: Final = re.compile(r"\\[a-zA-Z]+|\b(?:sin|cos|tan|log|ln|pi|sqrt)(?![a-z])")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _MEASURED: Final = re.compile(
     r"((?:[A-Za-z]\w?\s*=\s*)?[-+]?\s*(?:\\?\$)?\s*(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:\s*/\s*\d+|\s+\d+\s*/\s*\d+|:\d\d)?)"
-    r"(\s*(?![eE]\d)[^\W\d_][^\d\\{}=]*(?:\^\{?[23]\}?)?\s*)\Z"
+    r"((?:\s|~|\\[ ,;:])*)((?![eE]\d)[^\W\d_][^\d\\{}=]*(?:\^\{?[23]\}?)?\s*)\Z"
 )
 _CONNECTOR: Final = re.compile(r"(\s*[,;]?\s*(?:\b(?:and|or)\b|\\?&|[,;]|或|和|、|；)\s*)")
 _LETTER: Final = re.compile(r"\(?[A-Z]\)?\Z")
@@ -70,15 +71,26 @@ def _closing(text: str, at: int) -> int:
 def _content(inner: str, style: str, before: str) -> str | None:
     """What stands for a styled text; None where it stays as it is."""
     body = inner.strip()
-    if not body or not any(map(str.isalnum, body)):
+    if not any(c.isalnum() and c.isascii() for c in body):
         return None
-    if not _WORD.search(_COMMANDS.sub(" ", body)):
+    lead = _LEAD.match(body)
+    if lead is not None:
+        body = body[lead.end() :]
+    measured = _MEASURED.match(body)
+    if measured is not None and (_CONNECTOR.search(measured[3]) or not _is_unit(style, measured)):
+        measured = None
+    if measured is None and not _WORD.search(_COMMANDS.sub(" ", body)):
         if style in _ROMAN and _UNIT.match(body):
             return None
         return body if body.isdigit() and before[-1:].isdigit() else f"{{{body}}}"
-    if (measured := _MEASURED.match(body)) is not None and not _CONNECTOR.search(measured[2]):
-        return f"{{{measured[1]}}}\\text{{{measured[2]}}}"
-    return _joined(body)
+    return _joined(body) if measured is None else f"{{{measured[1]}}}\\text{{ {measured[3]}}}"
+
+
+def _is_unit(style: str, measured: re.Match[str]) -> bool:
+    """Whether letters behind a number are a unit; one letter right behind it, or in bold, is a variable."""
+    return _WORD.search(measured[3]) is not None or (
+        bool(measured[2]) and (style in _ROMAN or style.startswith("text"))
+    )
 
 
 def _joined(body: str) -> str | None:
@@ -93,7 +105,7 @@ def _joined(body: str) -> str | None:
         elif not part and 0 < i < len(parts) - 1:
             continue
         elif (measured := _MEASURED.match(part)) is not None:
-            made.append(f"{{{measured[1]}}}\\text{{{measured[2]}}}")
+            made.append(f"{{{measured[1]}}}\\text{{ {measured[3]}}}")
         elif part and (_LETTER.match(part) or not _WORD.search(_COMMANDS.sub(" ", part))):
             made.append(f"{{{part}}}")
         else:

@@ -120,6 +120,8 @@ _ROOT_OF: Final = re.compile(r"\\root\s*(?:\{\s*(\d{1,3})\s*\}|(\d{1,3}))\s*\\of
 _ROW_BREAK: Final = re.compile(
     r"\\\\\s*(?:\*|\[\s*[-+]?[\d.]*\s*\\?[a-z]{2,12}\s*\])|\\(?:cr|tabularnewline|newline)(?![a-zA-Z])"
 )
+_ANGLE: Final = re.compile(r"m\s*\\angle(?![a-zA-Z])\s*|\\measuredangle(?![a-zA-Z])\s*")
+_FULL_STOP: Final = re.compile(r"[.,;]\s*(?=\\\\|\\end)")
 _OLD_MATRIX: Final = re.compile(r"\\([pbvBV]?matrix)\s*\{([^{}]*)\}")
 _DOTTED: Final = re.compile(r"(\.\d*)\\dot\s*(?:\{(\d)\}|(\d))")
 _PERIOD: Final = re.compile(r"(?<![\d.])(0?\.\d*)\((\d{1,40})\)")
@@ -129,15 +131,33 @@ _SPELLINGS: Final = {
 }  # fmt: skip
 
 
+_C: Final = r"(?:\\(?:mathrm|text|mathbf)\s*\{C\}|C)"
+_N: Final = r"\s*(?:\{\s*(\d{1,3})\s*\}|(\d{1,3})(?!\d))\s*"
+_CHOSEN: Final = re.compile(
+    rf"(?:\{{\s*\}}|(?<![\w)}}\]!]))[\^_]{_N}{_C}\s*_{_N}|(?<![A-Za-z\\])(?:{_C}(?:_{_N}\^{_N}|\(\s*(\d{{1,3}})\s*,\s*(\d{{1,3}})\s*\)))"
+)
+r"""A binomial as schoolbooks write it: ``C_{10}^3``, ``{}_{10}C_3``, ``C(10, 3)``."""
+
+
+def _binomial(match: re.Match[str]) -> str:
+    n, k = (int(digits) for digits in match.groups() if digits is not None)
+    return f"\\binom{{{n}}}{{{k}}}" if 2 <= n >= k else match[0]
+
+
 def _respelled(text: str) -> str:
-    r"""One spelling for each thing: ``\root 3 \of 8``, ``0.\dot{3}``, ``0.(3)``, ``3 \text{ to } 4``."""
+    r"""One spelling for each thing: ``\root 3 \of 8``, ``C_{10}^3``, ``0.\dot{3}``, ``0.(3)``, ``3 \text{ to } 4``."""
     if "\\" in text:
+        text = _ANGLE.sub(r"\\angle ", text)
+        if "cases" in text or "aligned" in text or "gathered" in text:
+            text = _FULL_STOP.sub("", text)
         for spelling, usual in _SPELLINGS.items():
             text = text.replace(spelling, usual)
         if "matrix" in text or "array" in text:
             text = _ROW_BREAK.sub(r"\\\\", _OLD_MATRIX.sub(r"\\begin{\1}\2\\end{\1}", text))
         text = _ROOT_OF.sub(r"\\sqrt[\1\2]", text)
         text = _DOTTED.sub(r"\1\\overline{\2\3}", text)
+    if "C" in text:
+        text = _CHOSEN.sub(_binomial, text)
     if "to" in text:
         text = _TO.sub(":", text)
     return _PERIOD.sub(r"\1\\overline{\2}", text) if "(" in text and "." in text else text

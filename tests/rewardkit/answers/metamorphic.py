@@ -140,16 +140,16 @@ def _written_set(rng: Random, spans: list[Span]) -> str:
                 "\\{x \\in \\mathbb{R} \\mid " + ", ".join(f"x \\ne {hole}" for hole in holes) + "\\}",
             ]
         )
-    conditions = rng.choice(OR).join(_condition(rng, span, "x") for span in spans)
+    conditions = rng.choice([*OR, " \\cup "]).join(_condition(rng, span, "x") for span in spans)
     if way < 0.35:
         return conditions
-    if way < 0.5:
+    if way < 0.5 and " \\cup " not in conditions:
         return "\\{x " + rng.choice([":", "\\mid", "|"]) + " " + conditions + "\\}"
     rest = _complement(spans)
     if way < 0.65 and rest and spans != [(None, None, False, False)]:
         return "\\mathbb{R} \\setminus \\left(" + " \\cup ".join(_interval(rng, s) for s in rest) + "\\right)"
     text = " \\cup ".join(_interval(rng, span) for span in spans)
-    return f"x \\in {text}" if rng.random() < 0.3 else text
+    return rng.choice(["x \\in ", "D = ", "S=", "", "", ""]) + text
 
 
 def _changed_spans(rng: Random, spans: list[Span]) -> list[Span]:
@@ -242,6 +242,8 @@ def _factor(rng: Random) -> tuple[str, int]:
     way = rng.choice(
         ["\\binom{%d}{%d}", "\\dbinom{%d}{%d}", "\\tbinom{%d}{%d}", "{%d \\choose %d}", "{{%d} \\choose {%d}}"]
     )
+    if n >= 3 and rng.random() < 0.2:
+        way = rng.choice(["C_{%d}^{%d}", "{}_{%d}C_{%d}", "C(%d, %d)", "\\mathrm{C}_{%d}^{%d}"])
     return way % (n, k), math.comb(n, k)
 
 
@@ -373,6 +375,8 @@ def names(rng: Random) -> Pair:
         plain = rng.choice(["%d, %d", "%d,%d", "(%d, %d)", "%d \\text{ and } %d"]) % (first, second)
         if rng.random() < 0.3:
             plain = f"{two}={second}, {one}={first}"
+        elif rng.random() < 0.2:
+            plain = f"\\begin{{cases}} {one} = {first} \\\\ {two} = {second} \\end{{cases}}"
     elif kind == 1:  # one name
         name = rng.choice(
             [
@@ -404,8 +408,9 @@ def names(rng: Random) -> Pair:
             shown = shown[::-1]
         named = rng.choice(["; ", ";", " \\text{ or } "]).join(f"{one}={p},{two}={q}" for p, q in rows)
         plain = ", ".join(f"({p},{q})" for p, q in shown)
-        if rng.random() < 0.3:
-            plain = f"({one},{two}) = {plain}"
+        plain = rng.choice(
+            [plain, plain, f"({one},{two}) = {plain}", f"\\{{{plain}\\}}", f"({one},{two}) \\in \\{{{plain}\\}}"]
+        )
     else:  # the roots of one equation have no order
         named = rng.choice([f"x_1={a}, x_2={b}", f"x_{{1}} = {a} \\text{{ or }} x_{{2}} = {b}", f"x={a}, x={b}"])
         shown_roots = rng.sample([a, b if right else c], 2)
