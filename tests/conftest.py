@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import locale
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,26 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the external test data: set REWARDKIT_TEST_DATA to its folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """A folder by its name, made by the first process of this session that asks for it; the others wait for it."""
+    home = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        home = home.parent
+
+    def get(name: str, make: Callable[[Path], None]) -> Path:
+        folder, made = home / name, home / f"{name}.made"
+        with (home / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not made.exists():
+                folder.mkdir()
+                make(folder)
+                made.touch()
+        return folder
+
+    return get
 
 
 @pytest.fixture(autouse=True, scope="module")

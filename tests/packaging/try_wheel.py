@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSTRAINTS = ROOT / "constraints" / "verl-cpu.txt"
-TESTED = ("verl", "data", "ray", "report", "serve", "terms", "testing", "dev")
+TESTED = ("verl", "data", "ray", "reasoning-gym", "report", "serve", "terms", "testing", "dev")
 """The extras that the tested environment holds."""
 NEEDED = (
     "rewardkit/py.typed",

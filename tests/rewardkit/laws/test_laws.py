@@ -8,21 +8,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from rewardkit import Batch, Sample, compile, ends_with, gsm8k, length, parse, term, when
 from rewardkit.errors import KindError, ParameterError
 from rewardkit.laws import ALWAYS, Law, LawBroken, bounded_by_length, check, dominates, ignores, laws, monotone
 from rewardkit.laws.run import run_law
 
+FEW = max(10, settings().max_examples // 2)
+"""Batches for a law that is going to hold: as many as the profile says. A fault is looked for in 60."""
+
 test_a_sound_reward = laws(
     when(gsm8k(), 1 + 0.2 * length(0.01, cap=1), 0),
     dominates(gsm8k()),
     ignores(lambda text: text + "  \n", name="trailing blanks"),
     bounded_by_length(0.2),
-    examples=60,
+    examples=FEW,
 )
 test_placement_and_groups = laws(
-    parse("gsm8k().on('####') + length(0.1, cap=1).spread() + 0.1 * group_rank(length())"), examples=60
+    parse("gsm8k().on('####') + length(0.1, cap=1).spread() + 0.1 * group_rank(length())"), examples=FEW
 )
 
 
@@ -37,17 +41,13 @@ def breaks(reward: Any, law: Law | str) -> LawBroken | None:
     return None
 
 
-def broken_laws(reward: Any, *stated: Any) -> dict[str, LawBroken]:
-    return {o.law.name: o.broken for o in check(reward, *stated, examples=60) if o.broken is not None}
-
-
 def test_a_wrong_answer_that_outscores_a_right_one_is_found_and_is_small() -> None:
-    found = broken_laws(length(0.1) + ends_with(".?!") + 2 * gsm8k(), dominates(gsm8k()))
-    assert list(found) == ["dominates-gsm8k()"]
-    error = next(iter(found.values()))
+    reward = length(0.1) + ends_with(".?!") + 2 * gsm8k()
+    assert all(outcome.kept for outcome in check(reward, examples=FEW)), "no other law is broken"
+    error = breaks(reward, dominates(gsm8k()))
+    assert error is not None
     wrong, right = error.counterexample
-    program = compile(length(0.1) + ends_with(".?!") + 2 * gsm8k())
-    totals = program(Batch.of([wrong, right])).total
+    totals = compile(reward)(Batch.of([wrong, right])).total
     assert totals[0] > totals[1]
     assert "a wrong answer is paid" in str(error)
     assert "Sample(" in str(error)

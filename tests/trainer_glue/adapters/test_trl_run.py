@@ -13,7 +13,7 @@ pytest.importorskip("trl", reason="needs TRL: pip install trl")
 
 from trainer_glue.adapters.trl import RewardFunction
 
-pytestmark = pytest.mark.run
+pytestmark = [pytest.mark.run, pytest.mark.long]
 
 
 def test_two_steps_log_every_term_and_leave_unscored_rows_out(tmp_path: Path) -> None:

@@ -52,16 +52,13 @@ DEFAULT = {
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
+def made(once: Callable[[str, Callable[[Path], None]], Path]) -> Callable[[str], Made]:
     """A run by its case, `MODE:KIND:DTYPE:RANKS`. Shared: don't write into it."""
-    home = tmp_path_factory.mktemp("fsdp")
 
     def get(case: str) -> Made:
         mode, kind, dtype, ranks = case.split(":")
-        run = home / f"{mode}-{kind}-{dtype}-{ranks}"
-        if not run.exists():
-            make_checkpoints(home, int(ranks), DEFAULT[int(ranks)])
-        return Made(run)
+        home = once(f"fsdp-{ranks}", lambda folder: make_checkpoints(folder, int(ranks), DEFAULT[int(ranks)]))
+        return Made(home / f"{mode}-{kind}-{dtype}-{ranks}")
 
     return get
 

@@ -84,6 +84,7 @@ def of_this_run(mark: str) -> list[psutil.Process]:
 
 
 @pytest.mark.run
+@pytest.mark.long
 @pytest.mark.verl
 def test_one_step(tmp_path: Path) -> None:
     keys = prepare(tmp_path)

@@ -17,7 +17,7 @@ import pytest
 from tests.trainer_glue.verl.launch.test_real_run import start, steps_in
 
 pytest.importorskip("verl", reason="needs verl installed: pip install 'rewardkit-rl[verl]'")
-pytestmark = pytest.mark.run
+pytestmark = [pytest.mark.run, pytest.mark.long]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ pytest.importorskip("verl", reason="needs verl installed: pip install 'rewardkit
 from rewardkit import Batch, compile, parse
 from rewardkit.decoding import Decoder
 
-pytestmark = pytest.mark.run
+pytestmark = [pytest.mark.run, pytest.mark.long]
 
 ROOT = Path(__file__).parents[4]
 FORMULA = "length(0.02, cap=1).spread() + ends_with('.?!', min_words=0).on('[.?!]') + 0.1 * group_zscore(length())"

@@ -101,6 +101,7 @@ def generate(model: Path, prompt: str) -> str:
     return found["generated_text"]
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_and_leaves_no_process(tmp_path):
     arguments = ("trainer.total_training_steps=4", "trainer.save_freq=2")
     run = tmp_path / "runs" / "tiny"
