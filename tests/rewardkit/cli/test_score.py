@@ -292,15 +292,22 @@ def test_a_reader_that_leaves_is_no_traceback(data):
 
 
 def test_sigterm_leaves_no_partial_file(data, tmp_path):
-    path = data([{"response": "a b c"}] * 400_000)
-    command = [sys.executable, "-m", "rewardkit", "score", "length()", path, "--out", str(tmp_path / "o.jsonl")]
+    path, reward = data([{"response": "a b c"}]), tmp_path / "endless.py"
+    reward.write_text(
+        "import pathlib, time\nfrom rewardkit import Sample, term\n@term(bounds=(0, 1))\n"
+        "def endless(sample: Sample) -> float:\n"
+        f"    pathlib.Path({str(tmp_path)!r}, 'begun').touch()\n    time.sleep(600)\n    return 1.0\n"
+        "reward = endless()\n"
+    )
+    command = [sys.executable, "-m", "rewardkit", "score", str(reward), path, "--out", str(tmp_path / "o.jsonl")]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 30
-    while not list(tmp_path.glob("*.partial")) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "begun").exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 143
-    assert [p.name for p in tmp_path.iterdir()] == ["data.jsonl"]
+    assert process.wait(timeout=120) == 143
+    assert sorted(p.name for p in tmp_path.iterdir() if p.is_file()) == ["begun", "data.jsonl", "endless.py"]
 
 
 def test_a_profile_says_where_each_term_ran(data, tmp_path, capsys):
