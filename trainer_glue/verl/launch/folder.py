@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 from rewardkit.errors import ConfigError
 
 _NO_ROOM: Final = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}
@@ -112,7 +114,7 @@ def locked(folder: RunFolder, wait: float = LOCK_WAIT) -> Iterator[int]:
 def _is_held_by_a_live_command(fd: int) -> bool:
     """False when the command that took the lock is gone and only its supervisor is still clearing up."""
     text = os.pread(fd, 32, 0).decode(errors="replace")
-    return text.isdigit() and Path(f"/proc/{text}").exists()
+    return text.isdigit() and psutil.pid_exists(int(text))
 
 
 def no_room(error: OSError) -> str | None:

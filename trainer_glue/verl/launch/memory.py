@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 GIB: Final = 2**30
 BASE: Final = 3.5 * GIB
 """verl, Ray and one rank with a model of no size to speak of, measured."""
@@ -38,9 +40,8 @@ def shortage(model: Path, ranks: int) -> str | None:
 
 def memory() -> tuple[int, int]:
     """Bytes of memory in all and free for new processes, within the control group's limit."""
-    rows = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
-    info = {row[0].rstrip(":"): int(row[1]) * 1024 for row in rows}
-    total, free = info["MemTotal"], info["MemAvailable"]
+    machine = psutil.virtual_memory()
+    total, free = machine.total, machine.available
     limit = _CGROUP / "memory.max"
     if limit.exists() and (text := limit.read_text().strip()) != "max":
         stat = dict(line.split() for line in (_CGROUP / "memory.stat").read_text().splitlines())

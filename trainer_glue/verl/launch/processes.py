@@ -1,4 +1,4 @@
-"""A process and everything that came from it: found in /proc, ended, and waited for.
+"""A process and everything that came from it: found, ended, and waited for.
 
 Ray's daemons and workers start sessions of their own, so a process group doesn't hold them. A *subreaper* does: every
 process below it whose own parent ends becomes its child, so the tree below it is whole as long as it lives.
@@ -11,9 +11,9 @@ import ctypes
 import os
 import signal
 import time
-from collections import defaultdict
-from pathlib import Path
 from typing import Final
+
+import psutil
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
@@ -38,20 +38,10 @@ def _prctl(option: int, value: int) -> None:
 
 def descendants(root: int) -> list[int]:
     """The processes below a process, itself left out, zombies too."""
-    children = defaultdict(list)
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                # The command's name is in parentheses and may hold any character: fields count from the last ')'.
-                fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
-                children[int(fields[1])].append(int(entry.name))
-    found: list[int] = []
-    queue = [root]
-    while queue:
-        below = children[queue.pop()]
-        found += below
-        queue += below
-    return found
+    try:
+        return [process.pid for process in psutil.Process(root).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def reap() -> dict[int, int]:

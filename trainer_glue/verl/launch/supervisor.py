@@ -5,7 +5,7 @@ whatever way, the kernel closes the pipe, and the supervisor ends verl and every
 session of its own, so that a signal to the command's process group doesn't reach it. verl in turn dies with the
 supervisor, and Ray's daemons with verl.
 
-Only the standard library and `processes` may be imported: this process lives as long as the run.
+Only the standard library, psutil and `processes` may be imported: this process lives as long as the run.
 """
 
 from __future__ import annotations
