@@ -21,8 +21,8 @@ def migrate(
 ) -> None:
     """Rewrite a config of an older verl for today's, and say what became of each key.
 
-    What is not named in the report stays as it was, comments and order included. Exit code 2 if the new file has
-    errors that only you can mend.
+    What is not named in the report stays as it was, comments and order included; it is indented by two spaces. Exit
+    code 2 if the new file has errors that only you can mend.
     """
     from rewardkit.cli._console import console, show_json
     from rewardkit.cli._findings import count, show_findings

@@ -95,6 +95,15 @@ def parse_yaml(text: str, path: Path) -> YamlFile:
     return YamlFile(path, data, lines, tuple(findings))
 
 
+def key_lines(text: str) -> dict[str, int]:
+    """The line of each dotted key of a text that can be read, in its order."""
+    lines: dict[str, int] = {}
+    root = Loader(text).get_single_node()
+    if isinstance(root, yaml.MappingNode):
+        _collect(root, "", Path(), lines, [])
+    return lines
+
+
 def _collect(node: yaml.MappingNode, prefix: str, path: Path, lines: dict[str, int], found: list[Finding]) -> None:
     here: dict[Hashable, int] = {}
     for key, value in node.value:

@@ -89,7 +89,7 @@ actor_rollout_ref:
   rollout:
     name: vllm
     n: 8
-    load_format: dummy  # weights come later
+    load_format: dummy          # weights come later
     tensor_model_parallel_size: 2
     log_prob_micro_batch_size_per_gpu: 1
   ref:
@@ -99,8 +99,7 @@ actor_rollout_ref:
 rewardkit:
   # what LengthBonusRewardManager paid
   reward: length(0.1) + ends_with('.?!', min_words=0)
-  # by name
-  chat_template: llama-3
+  chat_template: "llama-3"  # by name
 algorithm:
   adv_estimator: grpo
 trainer:
@@ -302,6 +301,7 @@ def test_what_a_user_alone_can_mend_is_left(tmp_path: Path) -> None:
         ("data: [\n", "not valid YAML"),
         ("- 1\n", "expected keys and values"),
         ("# nothing\n", "says nothing"),
+        ("data: {val_batch_size: 2, # two\n  seed: 1}\n", "a comment between braces"),
         (
             "critic:\n  model:\n    fsdp_config: &f\n      param_offload: true\n"
             "actor_rollout_ref:\n  actor:\n    fsdp_config: *f\n",
@@ -323,6 +323,20 @@ def test_windows_line_ends_stay(tmp_path: Path) -> None:
     path = tmp_path / "old.yaml"
     path.write_bytes(b"data:\r\n  seed: 1 # one\r\n  val_batch_size: 2\r\nrewardkit: {reward: length(0.1)}\r\n")
     assert migrate(path).text.startswith("data:\r\n  seed: 1 # one\r\nrewardkit:")
+
+
+def test_values_over_several_lines_and_braces_and_other_indents(tmp_path: Path) -> None:
+    text = (
+        "data:\n    chat_template: >-\n        llama-3\n    val_batch_size: 2\n    # why so many\n    seed: 1\n"
+        "actor_rollout_ref:\n    actor: {use_dynamic_bsz: true,\n"
+        "        optim: {warmup_style: cosine}}\n    rollout: {name: vllm}\nrewardkit: {reward: length(0.1)}\n"
+    )
+    report = migrated(tmp_path, text)
+    data = yaml.load(report.text, Loader)
+    assert data["data"] == {"seed": 1} and data["rewardkit"]["chat_template"] == "llama-3"
+    actor = data["actor_rollout_ref"]["actor"]
+    assert actor == {"use_dynamic_bsz": True, "optim": {"lr_scheduler_type": "cosine"}}
+    assert "  # why so many\n  seed: 1\n" in report.text
 
 
 NAMES = st.sampled_from(["alpha", "beta", "gamma", "delta"])
@@ -373,7 +387,7 @@ def test_edits_change_what_they_name_and_nothing_else(text: str, data: st.DataOb
         edits.drop(chosen)
     elif action == "rename":
         edits.move(chosen, f"{chosen}_new")
-        assert len(edits.text().splitlines()) == len(text.splitlines())
+        assert len(edits.text().strip().splitlines()) == len(text.strip().splitlines())
     elif action == "move":
         edits.move(chosen, "other.section.key")
         assert dig(edits.data, "other.section.key") == dig(before, chosen)

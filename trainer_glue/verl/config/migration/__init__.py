@@ -1,7 +1,7 @@
 """`rewardkit config migrate`: a config file of verl 0.2 to 0.9.0, rewritten for 0.9.1, with a report key by key.
 
-`mend` makes YAML of what isn't, `edits` changes the text of a file key by key, `rules` say what becomes of each key (by
-the table of `versions.keys`), `reward` looks for what paid the run. The user's comments, order and layout survive.
+`mend` makes YAML of what isn't, `edits` changes a file key by key, `rules` say what becomes of each key (by the table
+of `versions.keys`), `reward` looks for what paid the run. The user's comments and order survive.
 """
 
 from __future__ import annotations

@@ -1,40 +1,50 @@
-"""Edits of a YAML file's text, key by key: whatever no edit names stays as it is, to the byte.
+"""Edits of a YAML file, key by key, that lose no comment: ruamel.yaml's round trip, each comment put in its place.
 
-YAML is read for where each key stands (PyYAML's marks) and never written back as a whole: a writer would lay out lists,
-quotes, nulls and comments its own way. Only values that are new, and sections in braces that an edit reaches into, are
-written by PyYAML. The edited text is read again and compared with the edited data before it is handed out.
+ruamel.yaml keeps what stands above a key with the key before it, so that it goes when that one goes. Here the lines
+above a key are held with the key itself, and those of a key that is left out go to the next one. Values that no edit
+names are written as they were read, to the letter: nothing but an empty value is taken for anything but text.
 """
 
 from __future__ import annotations
 
-import copy
+import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import CommentMark
+from ruamel.yaml.resolver import VersionedResolver
+from ruamel.yaml.scalarstring import FoldedScalarString, LiteralScalarString, ScalarString
+from ruamel.yaml.tokens import CommentToken
 
 from rewardkit.errors import ConfigError
 from trainer_glue.verl.config.written import dig, drop, put
-from trainer_glue.verl.config.yaml_file import Loader
+from trainer_glue.verl.config.yaml_file import Loader, key_lines
 
 _REFERENCE: Final = r"(?<=\$\{)%s(?=\})"
+_AS_WRITTEN: Final = {
+    "": [("tag:yaml.org,2002:null", re.compile("$"))],
+    "<": [("tag:yaml.org,2002:merge", re.compile("<<$"))],
+}
+_ABOVE, _BEHIND, _FIRST = 1, 2, 3
+"""Where ruamel.yaml keeps the comments of a key: above it, behind it, and above the first key below it."""
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """A key of a mapping, with where it and its value stand. Lines count from 0; `end` is the line after the value."""
+_TEXTS: Final = (LiteralScalarString, FoldedScalarString)
+"""Values whose last line ends before anything stands behind it."""
 
-    key: yaml.ScalarNode
-    value: yaml.Node
-    line: int
-    end: int
-    column: int
+
+class _Resolver(VersionedResolver):
+    @property
+    def versioned_resolver(self) -> Any:
+        return _AS_WRITTEN
 
 
 class Edits:
-    """A YAML text and the edits to it, which come into effect in :meth:`text`.
+    """A YAML text and the edits to it.
 
     Args:
         text: a mapping at its root, in a form that can be read.
@@ -42,74 +52,66 @@ class Edits:
 
     def __init__(self, text: str) -> None:
         self._newline = "\r\n" if "\r\n" in text else "\n"
-        self._lines = text.replace("\r\n", "\n").split("\n")
-        if self._lines[-1] == "":
-            self._lines.pop()
-        loader = Loader(text.replace("\r\n", "\n"))
-        root = loader.get_single_node()
-        assert isinstance(root, yaml.MappingNode)
-        self.data: dict[str, Any] = loader.construct_document(root)
+        self._before = text = text.replace("\r\n", "\n")
+        self.data: dict[str, Any] = yaml.load(text, Loader)
         """What the file says, edits included."""
-        self._entries: dict[str, _Entry] = {}
-        self._shared: set[str] = set()
-        self._collect(root, "", {})
-        self._gone: set[int] = set()  # lines that are left out
-        self._changed: dict[int, str] = {}  # lines that read otherwise
-        self._inserted: dict[int, list[str]] = {}  # lines that come before a line
-        self._added: dict[str, Any] = {}
-        self._notes: dict[str, tuple[str, ...]] = {}
-        self._anchors: dict[str, int] = {}
-        self._braces: set[str] = set()  # sections in braces that are written anew
+        self._lines = key_lines(text)
+        self._sections = {path for path in self._lines if isinstance(found := dig(self.data, path), dict) and found}
+        self._yaml = YAML()
+        self._yaml.Resolver = _Resolver
+        self._yaml.preserve_quotes = True
+        self._yaml.width = 1 << 30
+        self._root: CommentedMap = self._yaml.load(text)
+        self._shared = set(_shared(self._root, "", {}))
+        self._end = _settle(self._root, [])
+        self._places: dict[str, tuple[str | None, int]] = {}
+        self._edited = False
 
     def __contains__(self, path: str) -> bool:
-        return path in self._entries
+        return path in self._lines
 
     def line(self, path: str) -> int | None:
         """The line, from 1, that the file has a key on."""
-        return self._entries[path].line + 1 if path in self._entries else None
+        return self._lines.get(path)
 
     def __iter__(self) -> Iterator[str]:
         """The dotted keys of the file as it was, sections included, in its order."""
-        return iter(self._entries)
+        return iter(self._lines)
 
     def is_section(self, path: str) -> bool:
         """Whether the file has keys below this one."""
-        return isinstance(self._entries[path].value, yaml.MappingNode) and bool(self._entries[path].value.value)
+        return path in self._sections
 
     def drop(self, path: str) -> None:
         """Leave out a key and what stands below it. Comments stay; a section that is empty then goes too."""
-        if self._braced(path) is None:
-            entry = self._entries[path]
-            indent = " " * entry.column
-            kept = [f"{indent}# {f'{key} (left out): ' if key else ''}{note}" for key, note in self._comments(path)]
-            self._inserted.setdefault(entry.line, []).extend(kept)
-        self._take(path)
-        self._drop_empty(path.rpartition(".")[0])
+        section, name = self._find(path)
+        self._remove(path, [*_above(section, name), *_left_behind(section, name), *_lines_of(section[name])])
 
     def move(self, path: str, new: str) -> None:
         """Put a key, its value and its comments under another name: in its place, or in the other section."""
-        if path.rpartition(".")[0] == new.rpartition(".")[0]:
-            self._rename(path, new)
-            return
-        value, notes = dig(self.data, path), [note for _, note in self._comments(path)]
-        self._take(path)
-        self._drop_empty(path.rpartition(".")[0])
-        self.add(new, value, notes=notes)
+        section, name = self._find(path)
+        above, last = new.rpartition(".")[0], new.rpartition(".")[2]
+        value, plain, comments = section[name], dig(self.data, path), section.ca.items.get(name)
+        if above == path.rpartition(".")[0]:
+            place = list(section).index(name)
+            del section[name]
+            section.insert(place, last, value)
+            _rename(dig(self.data, above) if above else self.data, name, last)
+        else:
+            self._remove(path, _above(section, name))
+            if comments:
+                comments[_ABOVE] = None
+            section = self._section(above, None)
+            section[last] = value
+            put(self.data, new, plain)
+        if comments:
+            section.ca.items[last] = comments
 
     def replace(self, path: str, value: Any) -> None:
-        """Another value for a key that holds one on its own line."""
-        entry, braced = self._entries[path], self._braced(path)
-        self._refuse_shared(path)
+        """Another value for a key."""
+        section, name = self._find(path)
+        section[name] = self._parsed(value)
         put(self.data, path, value)
-        if braced is not None:
-            self._braces.add(braced)
-            return
-        start, end = entry.value.start_mark, entry.value.end_mark
-        before = self._changed.get(entry.line, self._lines[entry.line])
-        shift = len(before) - len(self._lines[entry.line])
-        if start.line != entry.line or end.line != entry.line:
-            raise self._too_much(path, "its value is not on its own line")
-        self._changed[entry.line] = f"{before[: start.column + shift]}{scalar(value)}{before[end.column + shift :]}"
 
     def add(self, path: str, value: Any, *, notes: Sequence[str] = (), at: str | None = None) -> None:
         """A new key at the end of its section, which is made where there is none.
@@ -120,25 +122,23 @@ class Edits:
             notes: comments above it.
             at: an old key in whose place a new section at the root goes.
         """
+        self._edited = True
+        section, name = self._section(path.rpartition(".")[0], at), path.rpartition(".")[2]
+        section[name] = self._parsed(value)
+        _put_above(section, name, [f"# {note}\n" for note in notes])
         put(self.data, path, value)
-        above = path.rpartition(".")[0]
-        braced = self._braced(path) or (above if self._is_braces(above) else None)
-        if braced is not None:
-            self._refuse_shared(braced)
-            self._braces.add(braced)
-            return
-        put(self._added, path, value)
-        self._notes[path] = tuple(notes)
-        if at is not None:
-            self._anchors[path.partition(".")[0]] = self._entries[at].line
 
     def rename_references(self, old: str, new: str) -> None:
         """Let `${old}` in values be `${new}`."""
         pattern = re.compile(_REFERENCE % re.escape(old))
-        for path, entry in self._entries.items():
+        for path in self._lines:
             value = dig(self.data, path)
-            if isinstance(value, str) and pattern.search(value) and isinstance(entry.value, yaml.ScalarNode):
-                self.replace(path, pattern.sub(lambda _: new, value))
+            if isinstance(value, str) and pattern.search(value):
+                section, name = self._find(path)
+                written = section[name]
+                kind = type(written) if isinstance(written, ScalarString) else str
+                section[name] = kind(pattern.sub(lambda _: new, str(written)))
+                put(self.data, path, pattern.sub(lambda _: new, value))
 
     def text(self) -> str:
         """The edited text.
@@ -146,167 +146,88 @@ class Edits:
         Raises:
             ConfigError: the file is written in a form that these edits don't reach.
         """
-        before = copy.deepcopy((self._changed, self._gone, self._inserted))
-        for path in self._braces:
-            self._write_braces(path)
-        self._insert("", self._added)
-        out: list[str] = []
-        for number in range(len(self._lines) + 1):
-            out += self._inserted.get(number, [])
-            if number < len(self._lines) and number not in self._gone:
-                out.append(self._changed.get(number, self._lines[number]))
-        self._changed, self._gone, self._inserted = before
-        text = self._newline.join([*out, ""])
-        again = Loader(text.replace("\r\n", "\n")).get_single_data()
-        if (again or {}) != self.data:
+        text = self._before
+        if self._edited:
+            _indented(self._root, 0)
+            text = self._dumped(self._root).rstrip("\n") + "\n" + "".join(self._end)
+            if self._dumped(self._yaml.load(self._before)).count("#") < self._before.count("#"):
+                raise ConfigError("a comment between braces or brackets would be lost", hint="write it above its key")
+        if (yaml.load(text, Loader) or {}) != self.data:
             raise ConfigError(
                 "the file is written in a way that can't be edited key by key",
                 hint="write it without anchors and with one key a line, and give it again",
             )
-        return text
+        return text.replace("\n", self._newline)
 
-    def _collect(self, node: yaml.MappingNode, prefix: str, seen: dict[int, str]) -> None:
-        for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                continue
-            path = f"{prefix}{key.value}"
-            if key.tag == "tag:yaml.org,2002:merge" or id(value) in seen:
-                self._shared |= {prefix.rstrip("."), path, seen.get(id(value), path)}
-                continue
-            seen[id(value)] = path
-            line, end = key.start_mark.line, _end(value, key)
-            while end - 1 > line and not self._lines[end - 1].strip():
-                end -= 1
-            self._entries[path] = _Entry(key, value, line, end, key.start_mark.column)
-            if isinstance(value, yaml.MappingNode):
-                self._collect(value, f"{path}.", seen)
+    def _dumped(self, root: CommentedMap) -> str:
+        out = io.StringIO()
+        self._yaml.dump(root, out)
+        return out.getvalue()
 
-    def _rename(self, path: str, new: str) -> None:
-        self._refuse_shared(path)
-        entry, braced = self._entries[path], self._braced(path)
-        self.data = _renamed(self.data, path, new)
-        if braced is not None:
-            self._braces.add(braced)
-            return
-        mark = entry.key.start_mark
-        before = self._changed.get(mark.line, self._lines[mark.line])
-        name = scalar(new.rpartition(".")[2])
-        self._changed[mark.line] = before[: mark.column] + name + before[entry.key.end_mark.column :]
-
-    def _is_braces(self, path: str) -> bool:
-        entry = self._entries.get(path)
-        if entry is None or entry.line in self._gone:
-            return False
-        return isinstance(entry.value, yaml.MappingNode) and bool(entry.value.flow_style)
-
-    def _braced(self, path: str) -> str | None:
-        """The outermost section in braces that a key stands in."""
-        names = path.split(".")[:-1]
-        above = [".".join(names[: i + 1]) for i in range(len(names))]
-        return next((p for p in above if self._is_braces(p)), None)
-
-    def _take(self, path: str) -> None:
-        entry, braced = self._entries[path], self._braced(path)
-        self._refuse_shared(path)
-        drop(self.data, path)
-        if braced is not None:
-            self._braces.add(braced)
-        else:
-            self._gone |= set(range(entry.line, entry.end))
-
-    def _drop_empty(self, section: str) -> None:
-        """Leave out a section from which everything was taken."""
-        entry = self._entries.get(section)
-        if entry is not None and dig(self.data, section) == {} and entry.value.value:
-            self.drop(section)
-
-    def _comments(self, path: str) -> Iterator[tuple[str, str]]:
-        """The comments on and between the lines of a key: the name of the key each stands behind, and its text."""
-        if self._braced(path) is not None:
-            return
-        entry = self._entries[path]
-        inside = {p: e for p, e in self._entries.items() if p == path or p.startswith(f"{path}.")}
-        at_end = {_last_line(e): (p, e) for p, e in inside.items()}
-        text_lines = {n for e in inside.values() for n in _text_lines(e.value)}
-        for number in range(entry.line, entry.end):
-            line = self._lines[number]
-            if number in text_lines or number in self._gone:
-                continue
-            if line.strip().startswith("#"):
-                yield "", line.strip().lstrip("#").strip()
-            elif number in at_end and (found := _comment_after(line, at_end[number][1], number)):
-                yield at_end[number][0].rpartition(".")[2], found.lstrip("#").strip()
-
-    def _refuse_shared(self, path: str) -> None:
+    def _find(self, path: str) -> tuple[CommentedMap, str]:
+        """The section that a key stands in, and its name there; for a key that an edit will change."""
         for shared in self._shared:
             if path == shared or path.startswith(f"{shared}.") or shared.startswith(f"{path}."):
-                raise self._too_much(path, "an anchor or a merge key (`&`, `*`, `<<`) shares it with another section")
+                why = "an anchor or a merge key (`&`, `*`, `<<`) shares it with another section"
+                raise ConfigError(f"{path} (line {self.line(path)}) can't be edited: {why}", hint="write it out twice")
+        self._edited = True
+        *above, name = path.split(".")
+        section = self._root
+        for part in above:
+            section = section[part]
+        return section, name
 
-    def _too_much(self, path: str, why: str) -> ConfigError:
-        return ConfigError(f"{path} (line {self.line(path)}) can't be edited: {why}", hint="write it out, once a key")
+    def _section(self, path: str, at: str | None) -> CommentedMap:
+        """A section, made where there is none: at the end, or in the place of a key that was left out."""
+        section = self._root
+        for name in filter(None, path.split(".")):
+            if not isinstance(section.get(name), CommentedMap):
+                before, lines = self._places.get(at or "", (None, 0)) if section is self._root else (None, 0)
+                place = list(section).index(before) if before in section else len(section)
+                is_new = name not in section
+                section.insert(place, name, CommentedMap()) if is_new else section.update({name: CommentedMap()})
+                if before is not None and before in section:
+                    above = _above(section, before)
+                    _put_above(section, name, above[:lines])
+                    _put_above(section, before, above[lines:])
+                elif is_new and section is self._root and "\n\n" in self._before:
+                    _put_above(section, name, ["\n"])
+            section = section[name]
+        return section
 
-    def _write_braces(self, path: str) -> None:
-        entry = self._entries[path]
-        if entry.line in self._gone:
-            return
-        start, end = entry.value.start_mark, entry.value.end_mark
-        span = "\n".join(self._lines[start.line : end.line + 1])[start.column :]
-        if start.line != end.line and re.search(r"(^|\s)#", span):
-            raise self._too_much(path, "it is in braces, with comments between them")
-        first = self._changed.get(start.line, self._lines[start.line])
-        shift = len(first) - len(self._lines[start.line])
-        head, tail = first[: start.column + shift], self._lines[end.line][end.column :]
-        self._changed[start.line] = f"{head}{scalar(dig(self.data, path))}{tail}"
-        self._gone |= set(range(start.line + 1, end.line + 1))
+    def _remove(self, path: str, left: list[str]) -> None:
+        """Take a key out, and hand the lines that stay to the next key, or to the end of the file."""
+        section, name = self._find(path)
+        keys = list(section)
+        following = keys[keys.index(name) + 1 :]
+        del section[name]
+        section.ca.items.pop(name, None)
+        drop(self.data, path)
+        parent = path.rpartition(".")[0]
+        if following:
+            _put_above(section, following[0], [*left, *_above(section, following[0])])
+        elif not section and parent:
+            self._remove(parent, [*_above(*self._find(parent)), *_left_behind(*self._find(parent)), *left])
+        elif left:
+            self._hand_on(parent, left)
+        if not parent:
+            self._places[path] = (following[0] if following else None, len(left))
 
-    def _insert(self, prefix: str, added: Mapping[str, Any]) -> None:
-        """Lines for new keys: each group at the end of the deepest section that the file has."""
-        new = {k: v for k, v in added.items() if not self._extends(f"{prefix}{k}", v)}
-        for name, value in added.items():
-            if name not in new:
-                self._insert(f"{prefix}{name}.", value)
-        if not new:
-            return
-        section = prefix.rstrip(".")
-        column, number = self._end_of(section)
-        for name, value in new.items():
-            lines = list(self._rendered(f"{prefix}{name}", value, column))
-            at = self._anchors.get(name) if not section else None
-            if not section and at is None and any(not x.strip() for x in self._lines):
-                lines.insert(0, "")
-            self._inserted.setdefault(number if at is None else at, []).extend(lines)
+    def _hand_on(self, path: str, left: list[str]) -> None:
+        """Lines that stay at the end of a section stand above what follows it."""
+        while path:
+            section, name = self._find(path)
+            keys = list(section)
+            if following := keys[keys.index(name) + 1 :]:
+                _put_above(section, following[0], [*left, *_above(section, following[0])])
+                return
+            path = path.rpartition(".")[0]
+        self._end = [*left, *self._end]
 
-    def _extends(self, path: str, value: Any) -> bool:
-        """Whether a section to add to is in the file and stays there."""
-        entry = self._entries.get(path)
-        if entry is None or not isinstance(value, Mapping) or entry.line in self._gone:
-            return False
-        if isinstance(entry.value, yaml.MappingNode):
-            return True
-        if _last_line(entry) != entry.line or entry.value.value not in ("", "null", "~"):
-            return False
-        start, end = entry.value.start_mark.column, entry.value.end_mark.column
-        line = self._lines[entry.line]
-        self._changed[entry.line] = (line[:start].rstrip() + line[end:]).rstrip()
-        return True
-
-    def _end_of(self, section: str) -> tuple[int, int]:
-        """The column of a section's keys, and the line before which another goes."""
-        if not section:
-            return 0, len(self._lines)
-        entry = self._entries[section]
-        below = [e for p, e in self._entries.items() if p.rpartition(".")[0] == section]
-        return (below[0].column if below else entry.column + 2), entry.end
-
-    def _rendered(self, path: str, value: Any, column: int) -> Iterator[str]:
-        indent, name = " " * column, path.rpartition(".")[2]
-        yield from (f"{indent}# {note}" for note in self._notes.get(path, ()))
-        if isinstance(value, Mapping) and value:
-            yield f"{indent}{scalar(name)}:"
-            for key, below in value.items():
-                yield from self._rendered(f"{path}.{key}", below, column + 2)
-        else:
-            yield f"{indent}{scalar(name)}: {scalar(value)}"
+    def _parsed(self, value: Any) -> Any:
+        if isinstance(value, dict) and value:
+            return CommentedMap((k, self._parsed(v)) for k, v in value.items())
+        return self._yaml.load(f"x: {scalar(value)}\n")["x"]
 
 
 def scalar(value: Any) -> str:
@@ -320,53 +241,117 @@ def scalar(value: Any) -> str:
 
 def _dumped(value: Any, style: str | None = None) -> str:
     text: str = yaml.safe_dump(
-        value,
-        default_style=style,
-        default_flow_style=True,
-        width=float("inf"),
-        allow_unicode=True,
-        sort_keys=False,
+        value, default_style=style, default_flow_style=True, width=float("inf"), allow_unicode=True, sort_keys=False
     )
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def _renamed(data: Mapping[str, Any], path: str, new: str) -> dict[str, Any]:
-    """A copy with one key renamed in its place."""
-    head, dot, rest = path.partition(".")
-    if not dot:
-        return {(new if k == path else k): v for k, v in data.items()}
-    return {k: _renamed(v, rest, new.partition(".")[2]) if k == head else copy.copy(v) for k, v in data.items()}
+def _rename(data: dict[str, Any], old: str, new: str) -> None:
+    """Rename a key in its place."""
+    items = [(new if name == old else name, value) for name, value in data.items()]
+    data.clear()
+    data.update(items)
 
 
-def _last_line(entry: _Entry) -> int:
-    """The line on which a key's own text ends: the value's, or for a section in lines the key's."""
-    if isinstance(entry.value, yaml.CollectionNode) and not entry.value.flow_style:
-        return entry.line
-    return entry.end - 1
+def _shared(node: Any, path: str, seen: dict[int, str]) -> Iterator[str]:
+    """The keys whose value another key has too, by an anchor or a merge."""
+    if isinstance(node, CommentedMap | CommentedSeq):
+        if id(node) in seen:
+            yield from (path, seen[id(node)])
+            return
+        seen[id(node)] = path
+    if isinstance(node, CommentedMap):
+        if node.merge:
+            yield path
+        for name, value in node.items():
+            yield from _shared(value, f"{path}.{name}" if path else str(name), seen)
 
 
-def _end(node: yaml.Node, key: yaml.Node | None = None) -> int:
-    """The line after a node's last."""
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
-        last = node.value[-1]
-        return _end(last[1], last[0]) if isinstance(last, tuple) else _end(last)
-    mark = node.end_mark
-    if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
-        return int(mark.line + (mark.column > 0))
-    return max(int(mark.line), int(key.end_mark.line) if key is not None else 0) + 1
+def _settle(section: CommentedMap, before: list[str]) -> list[str]:
+    """Put the comments between keys above the key that they precede; those behind the last one are left over.
+
+    Args:
+        section: a mapping in lines.
+        before: lines that stand before its first key.
+    """
+    first, section.ca.comment = section.ca.comment, None
+    lines = [*before, *(_split(first[1])[1] if first and first[1] else [])]
+    for name, value in section.items():
+        comments = section.ca.items.get(name) or [None] * 4
+        behind, after = _split(comments[_BEHIND], is_behind=not isinstance(value, _TEXTS))
+        section.ca.items[name] = [comments[0], None, behind, None]
+        _put_above(section, name, [*lines, *_split(comments[_ABOVE])[1]])
+        if isinstance(value, CommentedMap) and value and not value.fa.flow_style():
+            if value.ca.comment and not comments[_FIRST]:
+                comments[_FIRST], value.ca.comment = value.ca.comment[1], None
+            value.ca.comment = None
+            lines = _settle(value, [*after, *(_split(comments[_FIRST])[1] if comments[_FIRST] else [])])
+        else:
+            lines = [*after, *_after_list(value)]
+    return lines
 
 
-def _text_lines(node: yaml.Node) -> range:
-    """The lines of a value that hold text, in which `#` begins no comment."""
-    if not isinstance(node, yaml.ScalarNode) or node.start_mark.line == node.end_mark.line:
-        return range(0)
-    first = node.start_mark.line + (node.style in ("|", ">"))
-    return range(first, _end(node) - (node.style not in ("|", ">")))
+def _after_list(value: Any) -> list[str]:
+    """The lines behind the last entry of a list in lines."""
+    if not isinstance(value, CommentedSeq) or not value or value.fa.flow_style():
+        return []
+    last = len(value) - 1
+    if isinstance(value[last], CommentedMap | CommentedSeq):
+        return []
+    comments = value.ca.items.get(last)
+    if not comments or comments[0] is None:
+        return []
+    comments[0], after = _split(comments[0], is_behind=True)
+    return after
 
 
-def _comment_after(line: str, entry: _Entry, number: int) -> str | None:
-    node = entry.value
-    is_block = isinstance(node, yaml.CollectionNode) and not node.flow_style
-    start = entry.key.end_mark.column if is_block or node.end_mark.line != number else node.end_mark.column
-    found = re.search(r"(?:^|\s)(#.*)$", line[start:])
-    return found[1] if found else None
+def _split(tokens: Any, *, is_behind: bool = False) -> tuple[CommentToken | None, list[str]]:
+    """What stands behind a value, and the lines below it."""
+    if not tokens:
+        return None, []
+    tokens = tokens if isinstance(tokens, list) else [tokens]
+    lines = "".join(t.value for t in tokens).removesuffix("\n").split("\n")
+    behind = lines.pop(0) if is_behind else ""
+    return (_token(behind, tokens[0].start_mark.column) if behind else None), [f"{line.strip()}\n" for line in lines]
+
+
+def _token(text: str, column: int) -> CommentToken:
+    return CommentToken(f"{text.rstrip()}\n", CommentMark(column), None)
+
+
+def _above(section: CommentedMap, name: str) -> list[str]:
+    comments = section.ca.items.get(name)
+    return [t.value for t in comments[_ABOVE] or ()] if comments else []
+
+
+def _left_behind(section: CommentedMap, name: str) -> list[str]:
+    """What stood behind a key, as a line."""
+    comments = section.ca.items.get(name)
+    token = comments[_BEHIND] if comments else None
+    return [f"# {name} (left out): {token.value.strip('# ')}"] if token else []
+
+
+def _put_above(section: CommentedMap, name: str, lines: Sequence[str]) -> None:
+    comments = section.ca.items.setdefault(name, [None] * 4)
+    comments[_ABOVE] = [_token(line, 0) for line in lines] or None
+
+
+def _lines_of(value: Any) -> Iterator[str]:
+    """The comments below a key, each behind the name of the key that it stood behind."""
+    if isinstance(value, CommentedMap) and value.ca.items:
+        for name, below in value.items():
+            yield from (line for line in _above(value, name) if line.strip())
+            yield from _left_behind(value, name)
+            yield from _lines_of(below)
+    elif isinstance(value, CommentedSeq):
+        for comments in value.ca.items.values():
+            yield from (line for line in _split(comments[0])[1] if line.strip())
+
+
+def _indented(section: CommentedMap, column: int) -> None:
+    """Let the comments above keys stand in the keys' column."""
+    for name, value in section.items():
+        for token in (section.ca.items.get(name) or [None] * 4)[_ABOVE] or ():
+            token.start_mark.column = column
+        if isinstance(value, CommentedMap) and not value.fa.flow_style():
+            _indented(value, column + 2)

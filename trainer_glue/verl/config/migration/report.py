@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from trainer_glue.verl.config.findings import Finding
-
 Kind = Literal["mended", "renamed", "changed", "dropped", "added", "kept"]
 KINDS: Final[tuple[Kind, ...]] = ("mended", "renamed", "changed", "dropped", "added", "kept")
 
@@ -49,14 +47,12 @@ class Report:
         changes: in the order of the old file; what was added comes last.
         notes: what the user has to know beside.
         groups: config groups that a run of the new file has to be given.
-        findings: what is left to the user, errors and warnings.
     """
 
     text: str
     changes: tuple[Change, ...]
     notes: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
 
     def of(self, kind: Kind) -> list[Change]:
         """The changes of one kind."""
