@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._parameters import AsJson, Step
 
 if TYPE_CHECKING:
     from rewardkit.comparison import Comparison
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(**PLAIN)
 
-_SIDE = "FORMULA|FILE.py[:NAME]|NAME"
 _SHOWN = 5
 """Differences on the terminal; `--json` has 20."""
 
@@ -25,15 +25,13 @@ def compare(
     old: Annotated[
         str,
         typer.Argument(
-            metavar=f"OLD: {_SIDE}",
-            help="What pays today: a formula, a ready-made reward, or what a Python file sets: a reward, or a function "
+            metavar="OLD",
+            help="What pays today: a formula, a ready-made reward, or FILE.py[:NAME], a reward or a function: "
             "compute_score(data_source, solution_str, ground_truth, extra_info), or f(completions, **columns).",
             show_default=False,
         ),
     ],
-    new: Annotated[
-        str, typer.Argument(metavar=f"NEW: {_SIDE}", help="What might take its place, likewise.", show_default=False)
-    ],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="What might take its place, likewise.", show_default=False)],
     rows: Annotated[
         Path,
         typer.Argument(
@@ -43,15 +41,7 @@ def compare(
             show_default=False,
         ),
     ],
-    step: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="The training step, for schedules (default: their first value).",
-            show_default=False,
-        ),
-    ] = None,
+    step: Step = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N rows.")] = None,
     fail_on_difference: Annotated[
         bool,
@@ -59,7 +49,7 @@ def compare(
             "--fail-on-difference", help="Exit with 1 if a row is paid differently, or scored by one side only."
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what changes where one reward takes another's place: the pay, the order, the groups, the advantages.
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
-from rewardkit.cli._completing import recipe_names
 from rewardkit.cli._glue import glue
+from rewardkit.cli._parameters import AsJson, Config, RunReward
 from rewardkit.cli.train import split
 
 app = typer.Typer(**PLAIN)
@@ -17,22 +17,8 @@ app = typer.Typer(**PLAIN)
 
 @app.command()
 def doctor(
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[CONFIG.yaml|RECIPE] [KEY=VALUE]",
-            help="A config file or a recipe's name (default: tiny), then keys of verl's config.",
-            show_default=False,
-            autocompletion=recipe_names,
-        ),
-    ] = None,
-    reward: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMULA|FILE.py[:NAME]|NAME",
-            help="What pays the run: a formula, a variable of a Python file, or a ready-made reward.",
-        ),
-    ] = None,
+    arguments: Config = None,
+    reward: RunReward = None,
     scores: Annotated[
         Path | None,
         typer.Option(
@@ -51,7 +37,7 @@ def doctor(
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a run before it starts: versions, GPUs, memory, sampling, steps, data, the formula, the disk.
 

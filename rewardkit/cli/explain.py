@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._parameters import AsJson, Reward, Step
 from rewardkit.errors import DataError
 
 app = typer.Typer(**PLAIN)
@@ -16,14 +17,7 @@ app = typer.Typer(**PLAIN)
 
 @app.command()
 def explain(
-    reward: Annotated[
-        str,
-        typer.Argument(
-            metavar="FORMULA|FILE.py[:NAME]|NAME",
-            help="A formula, a variable of a Python file, or a ready-made reward.",
-            show_default=False,
-        ),
-    ],
+    reward: Reward,
     on: Annotated[
         Path | None,
         typer.Option(
@@ -33,10 +27,8 @@ def explain(
             show_default=False,
         ),
     ] = None,
-    step: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="The training step, for schedules.", show_default=False)
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    step: Step = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show a formula's tree with kinds, bounds and polarity, and what can be found in it before it scores anything.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import Annotated
 
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._parameters import AsJson
 
 app = typer.Typer(**PLAIN)
 
 
 @app.command()
-def rewards(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:
+def rewards(as_json: AsJson = False) -> None:
     """List the ready-made rewards: each name can stand wherever a reward is asked for."""
     from rewardkit.cli._console import console, show_json
     from rewardkit.source import load_reward, ready_made

@@ -15,6 +15,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._parameters import Reward, Step
 from rewardkit.errors import MissingDependencyError
 
 app = typer.Typer(**PLAIN)
@@ -38,14 +39,7 @@ class OnBadRow(StrEnum):
 
 @app.command(no_args_is_help=True)
 def score(
-    reward: Annotated[
-        str,
-        typer.Argument(
-            metavar="FORMULA|FILE.py[:NAME]|NAME",
-            help="A formula, a variable of a Python file, or a ready-made reward.",
-            show_default=False,
-        ),
-    ],
+    reward: Reward,
     data: Annotated[
         Path,
         typer.Argument(
@@ -65,15 +59,7 @@ def score(
             show_default=False,
         ),
     ] = None,
-    step: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="The training step, for schedules (default: their first value).",
-            show_default=False,
-        ),
-    ] = None,
+    step: Step = None,
     limit: Annotated[
         int | None,
         typer.Option(

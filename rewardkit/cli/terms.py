@@ -8,6 +8,7 @@ import typer
 
 from rewardkit.cli import PLAIN
 from rewardkit.cli._completing import term_names
+from rewardkit.cli._parameters import AsJson
 
 app = typer.Typer(**PLAIN)
 
@@ -20,7 +21,7 @@ def terms(
             metavar="[NAME]", help="One term or function, in full.", show_default=False, autocompletion=term_names
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the vocabulary: parameters, bounds, needs, cost, and what each is for."""
     from rewardkit.cli._console import show_json

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._parameters import AsJson, Reward
 from rewardkit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,14 +22,7 @@ _FILE_NAME = re.compile(r"(.+\.py)(?::\w+)?")
 
 @app.command(no_args_is_help=True)
 def test(
-    reward: Annotated[
-        str,
-        typer.Argument(
-            metavar="FORMULA|FILE.py[:NAME]|NAME",
-            help="A formula, a variable of a Python file, or a ready-made reward.",
-            show_default=False,
-        ),
-    ],
+    reward: Reward,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -51,7 +45,7 @@ def test(
         bool, typer.Option("--mutants", help="Instead: which slips in the formula do the examples not notice?")
     ] = False,
     write: Annotated[bool, typer.Option("--write", help="Instead: print the test file that does the same.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run the laws that every reward has to keep, and yours, on what models write.
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
-from rewardkit.cli._completing import recipe_names
 from rewardkit.cli._glue import glue
+from rewardkit.cli._parameters import Config, RunReward
 from rewardkit.errors import ConfigError
 
 app = typer.Typer(**PLAIN)
@@ -18,22 +18,8 @@ app = typer.Typer(**PLAIN)
 
 @app.command()
 def train(
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[CONFIG.yaml|RECIPE] [KEY=VALUE]",
-            help="A config file or a recipe's name (default: tiny), then keys of verl's config.",
-            show_default=False,
-            autocompletion=recipe_names,
-        ),
-    ] = None,
-    reward: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMULA|FILE.py[:NAME]|NAME",
-            help="What pays the run: a formula, a variable of a Python file, or a ready-made reward.",
-        ),
-    ] = None,
+    arguments: Config = None,
+    reward: RunReward = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The run's folder (default: runs/NAME of the recipe or file).")
     ] = None,

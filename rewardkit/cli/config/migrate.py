@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._parameters import Force
 
 app = typer.Typer(**PLAIN)
 
@@ -16,7 +17,7 @@ app = typer.Typer(**PLAIN)
 def migrate(
     old: Annotated[Path, typer.Argument(metavar="OLD.yaml", help="A config file for verl 0.2 to 0.9.")],
     out: Annotated[Path, typer.Option(metavar="NEW.yaml", help="Where the new file goes.", show_default=False)],
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Rewrite a config of an older verl for today's, and say what became of each key.

@@ -9,14 +9,13 @@ import typer
 
 from rewardkit.cli import PLAIN
 from rewardkit.cli._completing import recipe_names
+from rewardkit.cli._parameters import AsJson, Force
 
 app = typer.Typer(invoke_without_command=True, **PLAIN)
 
 
 @app.callback()
-def recipes(
-    context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False
-) -> None:
+def recipes(context: typer.Context, as_json: AsJson = False) -> None:
     """List the recipes: each is a whole config, and `rewardkit train NAME` runs it."""
     if context.invoked_subcommand is not None:
         return
@@ -43,7 +42,7 @@ def copy(
     to: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where it goes (default: NAME.yaml).", show_default=False)
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Force = False,
 ) -> None:
     """Write a recipe to a file of your own."""
     from rewardkit.cli._glue import glue

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._parameters import AsJson
 
 app = typer.Typer(**PLAIN)
 
@@ -17,7 +18,7 @@ def schema(
         str | None,
         typer.Option(metavar="KEY", help="Only this key: any dotted key of verl's config.", show_default=False),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the keys that users set: types, defaults, meanings. Any other key of verl's is shown by --field."""
     from rewardkit.cli._console import console, show_json

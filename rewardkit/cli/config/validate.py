@@ -8,6 +8,7 @@ import typer
 
 from rewardkit.cli import PLAIN
 from rewardkit.cli._completing import recipe_names
+from rewardkit.cli._parameters import AsJson, RunReward
 from rewardkit.cli.train import split
 
 app = typer.Typer(**PLAIN)
@@ -24,16 +25,9 @@ def validate(
             autocompletion=recipe_names,
         ),
     ],
-    reward: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMULA|FILE.py[:NAME]|NAME",
-            help="What pays the run, over the config's own: a formula, a file, or a ready-made reward.",
-            show_default=False,
-        ),
-    ] = None,
+    reward: RunReward = None,
     no_verl: Annotated[bool, typer.Option("--no-verl", help="Leave out verl's own checks: they take seconds.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a config against the installed verl: keys, types, values, batches, and verl's own validation.
 

@@ -7,20 +7,14 @@ from typing import Annotated
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._parameters import Reward
 
 app = typer.Typer(**PLAIN)
 
 
 @app.command()
 def verl_args(
-    reward: Annotated[
-        str,
-        typer.Argument(
-            metavar="FORMULA|FILE.py[:NAME]|NAME",
-            help="A formula, a variable of a Python file, or a ready-made reward.",
-            show_default=False,
-        ),
-    ],
+    reward: Reward,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON, not quoted for a shell.")] = False,
 ) -> None:
     """Print the arguments that let a reward pay a run of `python -m verl.trainer.main_ppo`: paste them behind it.
