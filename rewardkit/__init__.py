@@ -13,6 +13,7 @@ Names are loaded when first used, so that ``import rewardkit`` and the command l
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.version import __version__ as __version__
@@ -67,11 +68,11 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def _vocabulary() -> dict[str, Any]:
+def _vocabulary() -> Mapping[str, Any]:
     """The terms, and the functions of the algebra: all that a formula's text may call."""
     from rewardkit.algebra import registry
 
-    return {**registry.terms(), **{name: function.build for name, function in registry.functions().items()}}
+    return registry.callables()
 
 
 def __dir__() -> list[str]:

@@ -57,7 +57,7 @@ class Question:
 def questions(root: Expression, intervals: Mapping[Expression, Interval]) -> dict[Expression, tuple[Question, ...]]:
     """For each node that has some: the expensive operands that cheaper ones can decide without, cheapest first."""
     found: dict[Expression, tuple[Question, ...]] = {}
-    for node in root.walk():
+    for node in root.walk() if is_expensive(root) else ():
         operands = [intervals[a] for a in node.args]
         asked = []
         for i, final in [(i, node.operation.decided(i, operands)) for i in range(len(node.args))]:

@@ -21,5 +21,5 @@ def directions(root: Expression) -> dict[Expression, Direction]:
     for node in reversed(nodes):  # parents before operands
         operands = [intervals[a] for a in node.args]
         for i, operand in enumerate(node.args):
-            found[operand] |= node.operation.monotonicity(i, operands).then(found[node])
+            found[operand] = found[operand].joined(node.operation.monotonicity(i, operands).then(found[node]))
     return found

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import IntFlag
+from enum import Enum
 
 
-class Direction(IntFlag):
+class Direction(Enum):
     """The ways in which a value may move when another one rises."""
 
     NONE = 0
@@ -13,18 +13,16 @@ class Direction(IntFlag):
     FALLS = 2
     MIXED = 3
 
-    @property
-    def flipped(self) -> Direction:
-        """The same below a minus sign."""
-        swapped = (Direction.FALLS if self & Direction.RISES else Direction.NONE) | (
-            Direction.RISES if self & Direction.FALLS else Direction.NONE
-        )
-        return Direction(swapped)
+    def then(self, outer: Direction) -> Direction:
+        """Which way the outer value moves, when this one is inside and ``outer`` is how that moves with it."""
+        if outer is Direction.RISES or self is Direction.NONE or self is Direction.MIXED:
+            return self if outer is not Direction.NONE else outer
+        if outer is not Direction.FALLS:
+            return outer
+        return Direction.FALLS if self is Direction.RISES else Direction.RISES
 
-    def then(self, other: Direction) -> Direction:
-        """The direction of a composition: this one inside, the other around it."""
-        if Direction.NONE in (self, other):
-            return Direction.NONE
-        if Direction.MIXED in (self, other):
-            return Direction.MIXED
-        return self if other is Direction.RISES else self.flipped
+    def joined(self, other: Direction) -> Direction:
+        """Both ways together, for a value that stands in two places."""
+        if self is other or other is Direction.NONE:
+            return self
+        return other if self is Direction.NONE else Direction.MIXED

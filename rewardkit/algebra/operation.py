@@ -49,6 +49,9 @@ class Operation:
     """Its name in JSON and in fingerprints, stable for ever."""
     constant: ClassVar[bool]
     """Whether no response changes its value, so that it has no say in a node's status."""
+    term: Term[Any, Any] | None = None
+    """The term that it calls, if it is a call of one."""
+    __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, *, family: bool = False) -> None:
         super().__init_subclass__()
@@ -119,14 +122,13 @@ class Operation:
         """What ``weight`` times its value is the sum of, each with its weight; None where it is one whole."""
 
     @property
-    def term(self) -> Term[Any, Any] | None:
-        """The term that it calls, if it is a call of one."""
-        return None
-
-    @property
     def params(self) -> tuple[tuple[str, Hashable], ...]:
         """Its parameters by name, in order."""
-        return tuple((name, getattr(self, name)) for name in self.__dataclass_fields__)  # type: ignore[attr-defined]
+        names = self.__match_args__
+        return tuple([(name, getattr(self, name)) for name in names]) if names else ()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), tuple([getattr(self, name) for name in self.__match_args__]))
 
 
 def _rules(cls: type) -> dict[str, str]:
@@ -161,16 +163,19 @@ class Expression:
     __array_ufunc__ = None  # so that numpy scalars hand `np.float64(0.1) * node` over to the node
 
     def __post_init__(self) -> None:
-        depth = 1 + max((a.depth for a in self.args), default=0)
-        size = 1 + sum(a.size for a in self.args)
+        depth, size = 0, 1
+        for operand in self.args:
+            depth = max(depth, operand.depth)
+            size += operand.size
+        depth += 1
         if depth > MAX_DEPTH:
             raise FormulaError(f"a formula {depth} operations deep; at most {MAX_DEPTH} are allowed (MAX_DEPTH)")
         if size > MAX_NODES:
             raise FormulaError(f"a formula of {size} nodes; at most {MAX_NODES} are allowed (MAX_NODES)")
         object.__setattr__(self, "depth", depth)
         object.__setattr__(self, "size", size)
-        key = (type(self).__name__, self.operation.json_name, self.operation, self.args)
-        object.__setattr__(self, "_hash", hash(key))
+        key = (type(self).__name__, self.operation.json_name, self.args or self.operation)
+        object.__setattr__(self, "_hash", hash(key))  # of nodes with operands the parameters differ seldom
 
     def __hash__(self) -> int:
         return self._hash

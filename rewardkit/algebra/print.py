@@ -9,7 +9,7 @@ COMPARE, OR, AND, ADD, MUL, UNARY, NUMBER, ATOM = range(1, 9)
 """How tightly a text holds together, as in Python; a number is an atom, but as a receiver: ``(1).spread()``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Text:
     """A node as text that reads back to an equal node."""
 

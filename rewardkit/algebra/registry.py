@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -27,6 +28,7 @@ class Function:
 
 _TERMS: Final[dict[str, Term[Any, Any]]] = {}
 _FUNCTIONS: Final[dict[str, Function]] = {}
+_CALLABLES: Final[dict[str, Callable[..., Any]]] = {}
 
 
 def function(*needs: str) -> Callable[[F], F]:
@@ -38,6 +40,7 @@ def function(*needs: str) -> Callable[[F], F]:
 
     def enter(build: F) -> F:
         _FUNCTIONS[build.__name__] = Function(build, needs)
+        _CALLABLES[build.__name__] = build
         return build
 
     return enter
@@ -46,6 +49,7 @@ def function(*needs: str) -> Callable[[F], F]:
 def enter_term(term: Term[Any, Any]) -> None:
     """Let formulas call a built-in term by its name."""
     _TERMS[term.name] = term
+    _CALLABLES[term.name] = term
 
 
 def terms() -> Mapping[str, Term[Any, Any]]:
@@ -60,11 +64,13 @@ def functions() -> Mapping[str, Function]:
     return MappingProxyType(_FUNCTIONS)
 
 
-def builtin_term(name: str) -> Term[Any, Any]:
-    """A built-in term by name, for unpickling."""
-    return terms()[name]
+def callables() -> Mapping[str, Callable[..., Any]]:
+    """All that a formula's text may call: the terms and the functions, by name."""
+    _load()
+    return MappingProxyType(_CALLABLES)
 
 
+@cache
 def _load() -> None:
     for source in SOURCES:
         importlib.import_module(source)

@@ -11,8 +11,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from rewardkit.algebra.registry import functions
-from rewardkit.algebra.registry import terms as builtin_terms
+from rewardkit.algebra.registry import callables
 from rewardkit.declaration import Term
 from rewardkit.errors import FormulaError, KindError, ParameterError, ParseError, UnknownNameError, did_you_mean
 from rewardkit.expression import Condition, Expression, Reward, TokenReward, number
@@ -121,9 +120,8 @@ class _Builder:
     """Walks a whitelisted syntax tree and calls the same constructors that a Python user calls."""
 
     def __init__(self, source: str, terms: dict[str, Term[Any, Any]]) -> None:
-        known: dict[str, Callable[..., Any]] = {name: f.build for name, f in functions().items()}
-        known |= builtin_terms()
-        clash = sorted(set(terms) & set(known))
+        known = callables()
+        clash = sorted(set(terms).intersection(known))
         if clash:
             raise ParameterError(f"the term {clash[0]!r} bears the name of a built-in", hint="rename yours")
         self.source = source

@@ -55,11 +55,11 @@ def fingerprint(node: Expression) -> str:
 
 def _plain(node: Expression) -> dict[str, Any]:
     plain: dict[str, Any] = {"op": node.operation.json_name}
-    if node.term is not None:
-        plain["term"] = node.term.name
-        plain["identity"] = list(node.term.identity)
-    if node.params:
-        plain["params"] = {k: _jsonable(v) for k, v in node.params}
+    if (term := node.operation.term) is not None:
+        plain["term"] = term.name
+        plain["identity"] = list(term.identity)
+    if params := node.operation.params:
+        plain["params"] = {k: _jsonable(v) for k, v in params}
     if node.args:
         plain["args"] = [_plain(a) for a in node.args]
     return plain

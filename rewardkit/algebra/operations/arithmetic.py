@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -83,6 +83,9 @@ class Add(Operation):
         return [(a, weight) for a in node.args]
 
 
+_ADD: Final = Add()
+
+
 @dataclass(frozen=True, slots=True)
 class Mul(Operation):
     """The product of its operands, of which one at most is a TokenReward."""
@@ -156,6 +159,9 @@ class Mul(Operation):
         return [(rest[0], weight * float(np.prod(factors)))]
 
 
+_MUL: Final = Mul()
+
+
 def payers(node: Expression) -> Sequence[Expression]:
     """The operands of a sum that decide whether it applies: all but the observed ones, which are worth 0 always."""
     return tuple(a for a in node.args if not is_observed(a)) or node.args
@@ -168,7 +174,7 @@ def add(left: object, right: object) -> Reward | TokenReward:
     if isinstance(a.operation, Number) and isinstance(b.operation, Number):
         return number(a.operation.value + b.operation.value)
     args = (*a.args, b) if isinstance(a.operation, Add) else (a, b)
-    return _kind(args)(Add(), args)
+    return _kind(args)(_ADD, args)
 
 
 @builds("*")
@@ -189,7 +195,7 @@ def multiply(left: object, right: object) -> Reward | TokenReward:
         if isinstance(weight.operation, Number) and weight.operation.value == 0:
             return observed(weighted)
     args = (*a.args, b) if isinstance(a.operation, Mul) else (a, b)
-    return _kind(args)(Mul(), args)
+    return _kind(args)(_MUL, args)
 
 
 def _kind(args: Sequence[Expression]) -> type[Reward] | type[TokenReward]:

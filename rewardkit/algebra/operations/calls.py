@@ -31,7 +31,7 @@ class Call(Operation):
     constant = False
 
     @property
-    def term(self) -> Term[Any, Any]:
+    def term(self) -> Term[Any, Any]:  # type: ignore[override]  # read only, as every field here
         """The term that it calls."""
         return self.called
 
@@ -83,9 +83,8 @@ class Call(Operation):
 
     def text(self, operands: Sequence[Text]) -> Text:
         """The parameters that are not at their defaults, by position as long as none is left out."""
-        given, parts, positional = dict(self.given), [], True
-        for p in self.called.parameters:
-            value = given[p.name]
+        parts, positional = [], True
+        for p, (_, value) in zip(self.called.parameters, self.given, strict=True):
             positional = positional and p.kind is not p.KEYWORD_ONLY
             if p.default is not p.empty and _same(value, p.default):
                 positional = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, Final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -93,6 +93,9 @@ class When(Operation):
     def addends(self, node: Expression, weight: float) -> Sequence[tuple[Expression, float]]:
         """Both branches, of which a row takes one."""
         return [(branch, weight) for branch in node.args[1:]]
+
+
+_WHEN: Final = When()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +223,7 @@ def when(
     """
     args = (as_condition(condition, "when"), _branch(then), _branch(otherwise))
     kind = TokenReward if any(isinstance(a, TokenReward) for a in args) else Reward
-    return kind(When(), args)
+    return kind(_WHEN, args)
 
 
 def _branch(value: object) -> Reward | TokenReward:

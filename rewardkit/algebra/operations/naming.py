@@ -139,6 +139,9 @@ class Observe(Operation):
         return ()
 
 
+_OBSERVE: Final = Observe()
+
+
 @builds("named")
 def _named(node: Expression, name: str) -> Expression:
     return Named(name).apply(node)
@@ -161,7 +164,7 @@ def observed(node: Reward | TokenReward) -> Reward | TokenReward:
     """The node, logged and never paid; one that is observed already stays as it is."""
     if isinstance(node.operation, Observe):
         return node
-    return TokenReward(Observe(), (node,)) if isinstance(node, TokenReward) else Reward(Observe(), (node,))
+    return TokenReward(_OBSERVE, (node,)) if isinstance(node, TokenReward) else Reward(_OBSERVE, (node,))
 
 
 def unnamed(node: Expression) -> Expression:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -76,6 +76,9 @@ class Neg(Scaling):
         return [(node.args[0], -weight)]
 
 
+_NEG: Final = Neg()
+
+
 @dataclass(frozen=True, slots=True)
 class Div(Scaling):
     """``x / 4``: a node by a number that is not 0."""
@@ -102,12 +105,15 @@ class Div(Scaling):
         return [(node.args[0], weight / _divisor(node.args[1]))]
 
 
+_DIV: Final = Div()
+
+
 @builds("-")
 def negative(x: Reward | TokenReward) -> Reward | TokenReward:
     """``-x``; of a number the number."""
     if isinstance(x.operation, Number):
         return number(-x.operation.value)
-    return TokenReward(Neg(), (x,)) if isinstance(x, TokenReward) else Reward(Neg(), (x,))
+    return TokenReward(_NEG, (x,)) if isinstance(x, TokenReward) else Reward(_NEG, (x,))
 
 
 @builds("/")
@@ -122,7 +128,7 @@ def divide(left: object, right: object) -> Reward | TokenReward:
     if isinstance(x.operation, Number):
         return number(x.operation.value / divisor)
     kind = TokenReward if isinstance(x, TokenReward) else Reward
-    return kind(Div(), (x, number(divisor)))
+    return kind(_DIV, (x, number(divisor)))
 
 
 def _divisor(value: object) -> float:
