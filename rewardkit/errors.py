@@ -102,6 +102,10 @@ class RunError(RewardKitError):
     code = "run"
 
 
+class BadRow(ValueError):
+    """Why a row is not usable, in words that follow `FILE:LINE:`; who reads the file makes a DataError of it."""
+
+
 MAX_INTEGER: Final = 1 << 1023
 """A larger integer has no float near it, and Python doesn't print those of over 4,300 digits."""
 

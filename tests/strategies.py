@@ -6,6 +6,7 @@ The terms here answer in every way that a term can: they read a script in the re
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from rewardkit import (
 )
 from rewardkit.algebra.operations.constants import Number
 from rewardkit.errors import FormulaError
-from rewardkit.expression import Condition, Reward, TokenReward, Verdict
+from rewardkit.expression import Reward, TokenReward, Verdict, number
 
 STATUSES = [s for s in Status if s is not Status.SCORED]
 
@@ -124,66 +125,74 @@ _schedules = st.builds(schedule, st.dictionaries(st.integers(0, 30), numbers, mi
 )
 names = st.sampled_from(["one", "two", "three.b", "four-c"])
 
+Strategy = st.SearchStrategy[Any]
 
-def _extend_verdicts(inner: st.SearchStrategy[Verdict]) -> st.SearchStrategy[Any]:
-    return (
-        st.builds(lambda a, b: a & b, inner, inner)
-        | st.builds(lambda a, b: a | b, inner, inner)
-        | st.builds(lambda a: ~a, inner)
-        | st.builds(lambda a, name: _built(lambda x: x.named(name), a), inner, names)
-    )
+# Every operation has its line here, by its name in JSON: what builds a node of it from strategies for its operands.
+
+OF_VERDICTS: dict[str, Callable[[Strategy], Strategy]] = {
+    "and": lambda inner: st.builds(lambda a, b: a & b, inner, inner),
+    "or": lambda inner: st.builds(lambda a, b: a | b, inner, inner),
+    "not": lambda inner: st.builds(lambda a: ~a, inner),
+}
+OF_REWARDS: dict[str, Callable[[Strategy, Strategy], Strategy]] = {
+    "add": lambda x, either: st.builds(lambda a, b: a + b, x, either) | st.builds(lambda a, b: b - a, x, either),
+    "mul": lambda x, either: st.builds(lambda a, b: a * b, x, either),
+    "div": lambda x, either: st.builds(lambda a, b: a / b, x, numbers.filter(bool)),
+    "neg": lambda x, either: st.builds(lambda a: -a, x),
+    "minimum": lambda x, either: st.builds(minimum, x, either),
+    "maximum": lambda x, either: st.builds(maximum, x, either, either),
+    "mean": lambda x, either: st.builds(mean, x, either),
+    "clip": lambda x, either: st.builds(lambda a, b, c: clip(a, min(b, c), max(b, c)), x, numbers, numbers),
+    "when": lambda x, either: st.builds(when, _conditions(x), either, either),
+    "route": lambda x, either: (
+        st.builds(lambda a, b: route({"a": a, "b": b}), x, either)
+        | st.builds(lambda a, b: route({"a": a}, otherwise=b), x, either)
+    ),
+    "observe": lambda x, either: st.builds(observe, x.filter(lambda x: not isinstance(x.operation, Number))),
+    "named": lambda x, either: st.builds(lambda a, name: _built(lambda x: x.named(name), a), x, names),
+}
+COMPARISONS: dict[str, Callable[[Strategy, Strategy], Strategy]] = {
+    "lt": lambda x, either: st.builds(lambda a, b: a < b, x, either),
+    "le": lambda x, either: st.builds(lambda a, b: a <= b, x, either),
+    "gt": lambda x, either: st.builds(lambda a, b: a > b, x, either),
+    "ge": lambda x, either: st.builds(lambda a, b: a >= b, x, either),
+}
+OF_GROUPS: dict[str, Callable[[Strategy], Strategy]] = {
+    "group_zscore": lambda x: st.builds(group_zscore, x),
+    "group_rank": lambda x: st.builds(group_rank, x),
+    "group_minmax": lambda x: st.builds(group_minmax, x),
+    "group_share": lambda x: st.builds(group_share, x),
+}
+ON_TOKENS: dict[str, Callable[[Strategy], Strategy]] = {
+    "spread": lambda x: st.builds(lambda a: a.spread(), x),
+    "on": lambda x: st.builds(lambda a: a.on("="), x),
+}
+
+
+def _any_of(table: Mapping[str, Callable[..., Strategy]], *operands: Strategy) -> Strategy:
+    return st.one_of(*(build(*operands) for build in table.values()))
+
+
+def _extend_verdicts(inner: Strategy) -> Strategy:
+    return _any_of(OF_VERDICTS, inner) | OF_REWARDS["named"](inner, inner)
 
 
 verdicts: st.SearchStrategy[Verdict] = st.recursive(verdict_terms, _extend_verdicts, max_leaves=3)
 
 
-def _conditions(rewards_: st.SearchStrategy[Reward]) -> st.SearchStrategy[Condition]:
-    compared = st.builds(
-        lambda a, b, op: {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[op],
-        rewards_,
-        rewards_ | numbers,
-        st.sampled_from(["<", "<=", ">", ">="]),
-    )
-    base = compared | verdicts
-    return (
-        base
-        | st.builds(lambda a, b: a & b, base, base)
-        | st.builds(lambda a, b: a | b, base, base)
-        | st.builds(lambda a: ~a, base)
-    )
+def _conditions(inner: Strategy) -> Strategy:
+    base = _any_of(COMPARISONS, inner, inner | numbers) | verdicts
+    return base | _any_of(OF_VERDICTS, base)
 
 
-def _extend(inner: st.SearchStrategy[Reward]) -> st.SearchStrategy[Any]:
-    either = inner | numbers
-    return st.one_of(
-        st.builds(lambda a, b: a + b, inner, either),
-        st.builds(lambda a, b: b - a, inner, either),
-        st.builds(lambda a, b: a * b, inner, either),
-        st.builds(lambda a, b: a / b, inner, numbers.filter(bool)),
-        st.builds(lambda a: -a, inner),
-        st.builds(minimum, inner, either),
-        st.builds(maximum, inner, either, either),
-        st.builds(mean, inner, either),
-        st.builds(lambda a, b, c: clip(a, min(b, c), max(b, c)), inner, numbers, numbers),
-        st.builds(when, _conditions(inner), either, either),
-        st.builds(lambda a, b: route({"a": a, "b": b}), inner, either),
-        st.builds(lambda a, b: route({"a": a}, otherwise=b), inner, either),
-        st.builds(observe, inner.filter(lambda x: not isinstance(x.operation, Number))),
-        st.builds(lambda a, name: _built(lambda x: x.named(name), a), inner, names),
-    )
+def _extend(inner: Strategy) -> Strategy:
+    return _any_of(OF_REWARDS, inner, inner | numbers)
 
 
 plain_rewards: st.SearchStrategy[Reward] = st.recursive(_terms | verdicts | _schedules, _extend, max_leaves=6)
-grouped: st.SearchStrategy[Reward] = (
-    st.builds(group_zscore, plain_rewards)
-    | st.builds(group_rank, plain_rewards)
-    | st.builds(group_minmax, plain_rewards)
-)
-grouped = grouped | st.builds(group_share, plain_rewards)
+grouped: st.SearchStrategy[Reward] = _any_of(OF_GROUPS, plain_rewards)
 rewards: st.SearchStrategy[Reward] = plain_rewards | st.builds(lambda a, b: a + 0.5 * b, plain_rewards, grouped)
-_placed: st.SearchStrategy[TokenReward] = (
-    st.builds(dense) | st.builds(lambda a: a.spread(), plain_rewards) | st.builds(lambda a: a.on("="), plain_rewards)
-)
+_placed: st.SearchStrategy[TokenReward] = st.builds(dense) | _any_of(ON_TOKENS, plain_rewards)
 token_rewards: st.SearchStrategy[TokenReward] = st.recursive(
     _placed,
     lambda inner: st.one_of(
@@ -209,3 +218,17 @@ def _names_unique(node: Any) -> bool:
 
 
 formulas: st.SearchStrategy[Reward | TokenReward] = (rewards | token_rewards).filter(_names_unique)
+"""Formulas of every kind, in which every operation stands somewhere."""
+
+STRATEGIES: dict[str, Strategy] = {
+    "term": _terms | verdict_terms | st.builds(dense),
+    "number": st.builds(number, numbers),
+    "schedule": _schedules,
+    **{name: build(_conditions(plain_rewards)) for name, build in OF_VERDICTS.items()},
+    **{name: build(plain_rewards, plain_rewards | numbers) for name, build in COMPARISONS.items()},
+    **{name: build(plain_rewards, plain_rewards | numbers) for name, build in OF_REWARDS.items()},
+    **{name: build(plain_rewards) for name, build in OF_GROUPS.items()},
+    **{name: build(plain_rewards) for name, build in ON_TOKENS.items()},
+    "total": st.builds(lambda a: a.total(), token_rewards),
+}
+"""By an operation's name in JSON: nodes of it."""

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from rewardkit.audit.golds import Gold, gold_of
 from rewardkit.batch import Sample
-from rewardkit.data.rows import BadRow
-from rewardkit.errors import DataError
+from rewardkit.errors import BadRow, DataError
 from rewardkit.scoring.fields import RawRow, column
 from rewardkit.scoring.reading import Rows
 

@@ -56,7 +56,7 @@ def explain(
 def _on_row(program: Any, path: Path, step: int | None) -> dict[str, Any]:
     import numpy as np
 
-    from rewardkit.data.rows import BadRow
+    from rewardkit.errors import BadRow
     from rewardkit.explanation import explain_row
     from rewardkit.scoring.run import batch_of
 

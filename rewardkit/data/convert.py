@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewardkit.data.parquet import verl_row, write_parquet
-from rewardkit.data.rows import BadRow, Problem, Row, refuse
+from rewardkit.data.rows import Problem, Row, refuse
 from rewardkit.data.sources import Source, open_source
-from rewardkit.errors import DataError
+from rewardkit.errors import BadRow, DataError
 
 
 @dataclass(frozen=True, slots=True)

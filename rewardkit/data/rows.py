@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rewardkit.errors import DataError
+from rewardkit.errors import BadRow, DataError
 
 MARKER: Final = "####"
 SHOWN_BAD_ROWS: Final = 20
@@ -46,10 +46,6 @@ class Row:
 
     where: str
     value: object
-
-
-class BadRow(ValueError):
-    """Why a row is not usable, in words that follow `FILE:LINE:`."""
 
 
 def gsm8k_problem(row: object) -> Problem:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rewardkit.data.rows import BadRow, Problem, Row, gsm8k_problem, text_field
-from rewardkit.errors import DataError, MissingDependencyError, did_you_mean
+from rewardkit.data.rows import Problem, Row, gsm8k_problem, text_field
+from rewardkit.errors import BadRow, DataError, MissingDependencyError, did_you_mean
 from rewardkit.scoring.opening import STDIN
 from rewardkit.scoring.reading import Rows as Reader
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.batch import Sample
-from rewardkit.data.rows import BadRow
-from rewardkit.errors import ConfigError, DataError
+from rewardkit.errors import BadRow, ConfigError, DataError
 from rewardkit.scoring.fields import SPELLINGS, RawRow, column
 from rewardkit.scoring.reading import Rows
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
 
-from rewardkit.data.rows import BadRow
+from rewardkit.errors import BadRow
 
 RawRow = Mapping[str, Any]
 Path = tuple[str, ...]

@@ -25,7 +25,10 @@ _EPSILON: Final = 1e-6
 
 
 class Group(Operation, family=True):
-    """What a place in the group says of itself. A subclass says what the place is worth, and between which bounds."""
+    """What a place in the group says of itself.
+
+    A subclass says what the place is worth, between which bounds, and which way it moves.
+    """
 
     __slots__ = ()
 
@@ -39,9 +42,6 @@ class Group(Operation, family=True):
 
     def values(self, node: Expression, operands: Sequence[Values], context: Context) -> Values:
         return strict(node, operands, _by_group(node, operands[0], context, type(self).place))
-
-    def monotonicity(self, i: int, operands: Sequence[Interval]) -> Direction:
-        return Direction.RISES
 
     def applicability(self, node: Expression) -> bool:
         return any_steps_out(node)
@@ -105,6 +105,9 @@ class GroupZscore(Group):
     def bounds(self, node: Expression, operands: Sequence[Interval], case: Case | None) -> Interval:
         return ANY  # |x - mean| / s is at most (n - 1) / sqrt(n), whatever n: no bound without the group's size
 
+    def monotonicity(self, i: int, operands: Sequence[Interval]) -> Direction:
+        return Direction.RISES
+
 
 @function("group")
 def group_zscore(x: Reward) -> Reward:
@@ -134,6 +137,9 @@ class GroupRank(Group):
     def bounds(self, node: Expression, operands: Sequence[Interval], case: Case | None) -> Interval:
         return UNIT
 
+    def monotonicity(self, i: int, operands: Sequence[Interval]) -> Direction:
+        return Direction.RISES
+
 
 @function("group")
 def group_rank(x: Reward) -> Reward:
@@ -161,6 +167,9 @@ class GroupMinmax(Group):
 
     def bounds(self, node: Expression, operands: Sequence[Interval], case: Case | None) -> Interval:
         return UNIT
+
+    def monotonicity(self, i: int, operands: Sequence[Interval]) -> Direction:
+        return Direction.RISES
 
 
 @function("group")
@@ -198,6 +207,10 @@ class GroupShare(Group):
 
     def bounds(self, node: Expression, operands: Sequence[Interval], case: Case | None) -> Interval:
         return UNIT
+
+    def monotonicity(self, i: int, operands: Sequence[Interval]) -> Direction:
+        """Other values can move it either way. A failure below is paid here, and needs no direction of its own."""
+        return Direction.RISES
 
 
 @function("group")

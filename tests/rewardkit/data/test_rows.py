@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.data.rows import BadRow, gsm8k_problem
+from rewardkit.data.rows import gsm8k_problem
+from rewardkit.errors import BadRow
 
 
 @pytest.mark.parametrize(
