@@ -51,7 +51,7 @@ class Operation:
     """Whether no response changes its value, so that it has no say in a node's status."""
     term: Term[Any, Any] | None = None
     """The term that it calls, if it is a call of one."""
-    __match_args__: ClassVar[tuple[str, ...]] = ()
+    __match_args__: tuple[str, ...] = ()
 
     def __init_subclass__(cls, *, family: bool = False) -> None:
         super().__init_subclass__()

@@ -26,6 +26,7 @@ from tests.reference import Reference
 from tests.strategies import STRATEGIES, TERMS, batches
 
 NAMES = sorted(OPERATIONS)
+LEAVES = {"number", "schedule", "term"}
 NO_DIRECTION = {"group_share"}  # which values are equal: it pays failures itself, and nothing else has a direction
 
 
@@ -51,7 +52,7 @@ def formula_of(node: Expression) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(st.data(), batches())
-@settings(max_examples=20)
+@settings(max_examples=8)
 def test_the_engine_pays_what_the_reference_pays_within_the_bounds(name: str, data: Any, batch: Batch) -> None:
     formula = formula_of(data.draw(nodes(name)))
     program, reference, interval = compile(formula), Reference(formula, batch), bounds(formula)
@@ -73,7 +74,7 @@ def test_the_engine_pays_what_the_reference_pays_within_the_bounds(name: str, da
 
 @pytest.mark.parametrize("name", NAMES)
 @given(st.data())
-@settings(max_examples=20)
+@settings(max_examples=8)
 def test_text_json_and_pickles_read_back(name: str, data: Any) -> None:
     node = data.draw(nodes(name))
     again = parse_any(repr(node), TERMS)
@@ -91,7 +92,7 @@ def _plain_nodes(plain: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(st.data())
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_what_a_slip_makes_of_it_could_have_been_written(name: str, data: Any) -> None:
     formula = formula_of(data.draw(nodes(name)))
     for mutant in mutants(formula):
@@ -99,12 +100,11 @@ def test_what_a_slip_makes_of_it_could_have_been_written(name: str, data: Any) -
         assert parse(repr(mutant.reward), TERMS) == mutant.reward
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - NO_DIRECTION))
+@pytest.mark.parametrize("name", sorted(set(NAMES) - LEAVES - NO_DIRECTION))
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_it_moves_the_way_that_it_says_when_one_operand_rises(name: str, data: Any) -> None:
     node = data.draw(nodes(name).filter(lambda node: node.operation.json_name == name))
-    assume(node.args)
     known = all_bounds(node)
     intervals = [known[a] for a in node.args]
     i = data.draw(st.integers(0, len(node.args) - 1))
@@ -141,7 +141,7 @@ def _value(node: Expression, operands: list[float], others: list[float]) -> floa
 
 @pytest.mark.parametrize("name", NAMES)
 @given(st.data(), batches())
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_it_is_never_not_applicable_where_it_says_so(name: str, data: Any, batch: Batch) -> None:
     formula = formula_of(data.draw(nodes(name)))
     program = compile(formula)

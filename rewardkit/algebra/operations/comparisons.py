@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 from rewardkit.algebra.direction import Direction
 from rewardkit.algebra.interval import UNIT, ZERO, Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan
+from rewardkit.algebra.operations.constants import Number
 from rewardkit.algebra.operations.rules import NOTHING, any_steps_out, ask_all
 from rewardkit.algebra.print import COMPARE, OR, Text
 from rewardkit.algebra.statuses import strict
@@ -31,10 +33,20 @@ class Comparison(Operation, family=True):
     constant = False
     sign: ClassVar[str]
     compare: ClassVar[Callable[..., Any]]
+    python: ClassVar[Callable[..., Any]]
+    """Python's operator. It turns `1 < x` round to `x > 1`, and `reward < verdict`, since a Verdict is a Reward."""
 
     def apply(self, *operands: Any) -> Expression:
-        left, right = operands
-        return Condition(self, (as_reward(left, "a comparison"), as_reward(right, "a comparison")))
+        node: Expression = type(self).python(*(as_reward(operand, "a comparison") for operand in operands))
+        return node
+
+    def built(self, left: object, right: object) -> Condition:
+        """What the operator builds."""
+        a, b = as_reward(left, "a comparison"), as_reward(right, "a comparison")
+        if isinstance(a.operation, Number) and not isinstance(b.operation, Number):
+            turned: Condition = type(self).python(a.operation.value, b)
+            return turned
+        return Condition(self, (a, b))
 
     def values(self, node: Expression, operands: Sequence[Values], context: Context) -> Values:
         held = type(self).compare(operands[0].value, operands[1].value)
@@ -100,6 +112,7 @@ class Less(Below):
     json_name = "lt"
     sign = "<"
     compare = np.less
+    python = operator.lt
 
     def holds(self, left: Interval, right: Interval) -> Interval:
         return _less(left, right)
@@ -112,6 +125,7 @@ class AtMost(Below):
     json_name = "le"
     sign = "<="
     compare = np.less_equal
+    python = operator.le
 
     def holds(self, left: Interval, right: Interval) -> Interval:
         return _at_most(left, right)
@@ -124,6 +138,7 @@ class Greater(Above):
     json_name = "gt"
     sign = ">"
     compare = np.greater
+    python = operator.gt
 
     def holds(self, left: Interval, right: Interval) -> Interval:
         return _less(right, left)
@@ -136,6 +151,7 @@ class AtLeast(Above):
     json_name = "ge"
     sign = ">="
     compare = np.greater_equal
+    python = operator.ge
 
     def holds(self, left: Interval, right: Interval) -> Interval:
         return _at_most(right, left)
@@ -154,4 +170,4 @@ def _at_most(a: Interval, b: Interval) -> Interval:
 
 
 for _comparison in (Less(), AtMost(), Greater(), AtLeast()):
-    builds(_comparison.sign)(_comparison.apply)
+    builds(_comparison.sign)(_comparison.built)
