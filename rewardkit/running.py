@@ -1,9 +1,7 @@
 """Stage one over one batch: which term runs on which rows, in which order, and what that cost.
 
 Equal rows run once; a branch of ``when`` or ``route`` only on the rows that take it; expensive operands last, on the
-rows that the cheaper ones leave open (:mod:`rewardkit.asking`); async terms together. Each operation says on which rows
-its operands matter. What a term does with its rows is the business of :mod:`rewardkit.column`, the arithmetic that of
-:mod:`rewardkit.evaluate`.
+rows that the cheaper ones leave open; async terms together. Each operation says on which rows its operands matter.
 """
 
 from __future__ import annotations
