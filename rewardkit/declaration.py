@@ -78,6 +78,7 @@ class Term(Generic[P, K]):
         version: changes whenever its values change for any input; part of every fingerprint.
         reads: what it makes use of where a row has it.
         optional: whether it may answer None (NOT_APPLICABLE) for a row.
+        builtin: whether it comes with rewardkit: other processes know it by its name.
     """
 
     def __init__(
@@ -94,7 +95,6 @@ class Term(Generic[P, K]):
         batched: bool = False,
         optional: bool = False,
         version: str = "1",
-        builtin: bool = False,
     ) -> None:
         self.function = function
         self.name = function.__name__
@@ -104,7 +104,7 @@ class Term(Generic[P, K]):
         self.batched = batched
         self.optional = optional
         self.version = version
-        self.builtin = builtin
+        self.builtin = function.__module__.startswith("rewardkit.terms.")
         self._bounds = bounds
         self._floor = floor
         self._needs = needs

@@ -47,7 +47,6 @@ def term(
     batched: bool = ...,
     optional: bool = ...,
     version: str = ...,
-    builtin: bool = ...,
 ) -> _Decorator[Reward]: ...
 def term(*misplaced: object, verdict: bool = False, per_token: bool = False, **options: Any) -> Any:
     """Make a term of a function.
@@ -82,7 +81,7 @@ def term(*misplaced: object, verdict: bool = False, per_token: bool = False, **o
             f"@term got {got!r}; it takes options by their names, in brackets",
             hint="write @term(bounds=(low, high)), or @term() for values without bounds",
         )
-    known = {"bounds", "floor", "needs", "reads", "cost", "batched", "optional", "version", "builtin"}
+    known = {"bounds", "floor", "needs", "reads", "cost", "batched", "optional", "version"}
     for name in options:
         if name not in known:
             raise ParameterError(f"@term has no option {name!r}", hint=did_you_mean(name, known))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from rewardkit.data.rows import BadRow
+from rewardkit.errors import BadRow
 
 
 def json_row(line: bytes, *, first: bool = False) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from rewardkit.data.rows import BadRow
-from rewardkit.errors import DataError, MissingDependencyError
+from rewardkit.errors import BadRow, DataError, MissingDependencyError
 from rewardkit.scoring.fields import SPELLINGS, RawRow
 from rewardkit.scoring.json_row import json_row
 from rewardkit.scoring.opening import STDIN, Input, name_of, open_input, seekable

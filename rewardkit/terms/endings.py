@@ -16,7 +16,7 @@ _INVISIBLE: Final = "".join(map(chr, filter(lambda code: chr(code).isspace(), ra
 """What a reader doesn't see at the end: blanks, and characters of no width."""
 
 
-@term(verdict=True, batched=True, builtin=True)
+@term(verdict=True, batched=True)
 def ends_with(
     batch: Batch, endings: Annotated[str, Field(min_length=1)], *, min_words: Annotated[int, Field(ge=0)] = 1
 ) -> Mask:

@@ -86,7 +86,7 @@ def _needs(p: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(("response", *_FIELD.findall(p["template"] or DEFAULT_TEMPLATE))))
 
 
-@term(bounds=(0, 1), needs=_needs, cost="remote", builtin=True)
+@term(bounds=(0, 1), needs=_needs, cost="remote")
 async def judge(
     sample: Sample,
     *,

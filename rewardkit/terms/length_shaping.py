@@ -17,7 +17,7 @@ from rewardkit.batch import Batch, Floats
 from rewardkit.terms.units import Unit, counts, needs_of_unit
 
 
-@term(bounds=(0, 1), needs=needs_of_unit, batched=True, builtin=True)
+@term(bounds=(0, 1), needs=needs_of_unit, batched=True)
 def brevity(batch: Batch, target: Annotated[int, Field(ge=1)], *, unit: Unit = "words") -> Floats:
     """``min(1, target / length)``: 1 up to the target, then less the longer the response is, never 0.
 
@@ -32,7 +32,7 @@ def brevity(batch: Batch, target: Annotated[int, Field(ge=1)], *, unit: Unit = "
     return target / np.maximum(counts(batch, unit), target)
 
 
-@term(bounds=(-1, 0), needs=needs_of_unit, batched=True, builtin=True)
+@term(bounds=(-1, 0), needs=needs_of_unit, batched=True)
 def overlong(
     batch: Batch,
     max_length: Annotated[int, Field(ge=1)],
@@ -60,7 +60,7 @@ def _ends(p: Mapping[str, Any]) -> tuple[float, float]:
     return (min(p["short"], p["long"]), max(p["short"], p["long"]))
 
 
-@term(bounds=_ends, needs=needs_of_unit, batched=True, builtin=True)
+@term(bounds=_ends, needs=needs_of_unit, batched=True)
 def cosine_length(
     batch: Batch,
     short: float,

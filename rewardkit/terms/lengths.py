@@ -17,7 +17,7 @@ def _bounds(p: Mapping[str, Any]) -> tuple[float, float | None]:
     return (0.0, p["cap"])
 
 
-@term(bounds=_bounds, needs=needs_of_unit, batched=True, builtin=True)
+@term(bounds=_bounds, needs=needs_of_unit, batched=True)
 def length(
     batch: Batch,
     per_unit: Annotated[float, Field(gt=0)] = 1.0,

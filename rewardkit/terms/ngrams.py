@@ -92,7 +92,7 @@ def _numbered() -> defaultdict[Any, int]:
     return defaultdict(count(1).__next__)
 
 
-@term(bounds=(0, 1), needs=needs_of_unit, batched=True, cost="cpu", builtin=True)
+@term(bounds=(0, 1), needs=needs_of_unit, batched=True, cost="cpu")
 def repetition(
     batch: Batch,
     n: Annotated[int, Field(ge=1, le=64)] = 4,
@@ -150,7 +150,7 @@ def _units(batch: Batch, row: int, text: str, unit: Unit) -> Sequence[Any]:
     return words_of(text) if unit == "words" else text
 
 
-@term(bounds=(0, 1), needs=("prompt",), batched=True, cost="cpu", builtin=True)
+@term(bounds=(0, 1), needs=("prompt",), batched=True, cost="cpu")
 def copy_share(
     batch: Batch, n: Annotated[int, Field(ge=1, le=64)] = 8, *, unit: Literal["words", "characters"] = "words"
 ) -> Sequence[float | Score]:

@@ -32,7 +32,7 @@ Pattern = Annotated[str, AfterValidator(_checked_pattern)]
 Deadline = Annotated[float, Field(gt=0, le=10)]
 
 
-@term(verdict=True, batched=True, builtin=True)
+@term(verdict=True, batched=True)
 def starts_with(batch: Batch, beginning: Text) -> Mask:
     """1 where the response, leading blanks aside, begins with this text; else 0.
 
@@ -45,7 +45,7 @@ def starts_with(batch: Batch, beginning: Text) -> Mask:
     return np.fromiter((text.lstrip().startswith(beginning) for text in batch.responses), np.bool_, len(batch))
 
 
-@term(verdict=True, batched=True, builtin=True)
+@term(verdict=True, batched=True)
 def contains(batch: Batch, text: Text) -> Mask:
     """1 where the text stands in the response; else 0.
 
@@ -56,7 +56,7 @@ def contains(batch: Batch, text: Text) -> Mask:
     return np.fromiter((text in response for response in batch.responses), np.bool_, len(batch))
 
 
-@term(verdict=True, batched=True, cost="cpu", builtin=True)
+@term(verdict=True, batched=True, cost="cpu")
 def matches(
     batch: Batch,
     pattern: Pattern,
@@ -82,7 +82,7 @@ def matches(
     return _each(batch, deadline, lambda text, limit: search(text, timeout=limit) is not None)
 
 
-@term(bounds=lambda p: (0, p["cap"]), batched=True, cost="cpu", builtin=True)
+@term(bounds=lambda p: (0, p["cap"]), batched=True, cost="cpu")
 def match_count(
     batch: Batch,
     pattern: Pattern,

@@ -39,7 +39,7 @@ def _of_scripts(*names: str) -> Any:
 Script = Annotated[str, Field(pattern=r"^[A-Za-z_]{3,40}$"), AfterValidator(_checked_script)]
 
 
-@term(bounds=(0, 1), batched=True, builtin=True)
+@term(bounds=(0, 1), batched=True)
 def script_share(
     batch: Batch, scripts: Script | Annotated[Sequence[Script], Field(min_length=1)]
 ) -> Sequence[float | Score]:

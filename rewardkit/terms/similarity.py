@@ -28,7 +28,7 @@ def _present(kind: Kind) -> Kind:
     return kind
 
 
-@term(bounds=(0, 1), needs=("ground_truth",), batched=True, cost="cpu", builtin=True)
+@term(bounds=(0, 1), needs=("ground_truth",), batched=True, cost="cpu")
 def fuzzy_match(
     batch: Batch, *, kind: Annotated[Kind, AfterValidator(_present), Field(validate_default=True)] = "ratio"
 ) -> Sequence[float | Score]:
@@ -48,7 +48,7 @@ def fuzzy_match(
     return _each(batch, MAX_CHARS, _folded, lambda answer, gold: float(compare(answer, gold)) / 100.0)
 
 
-@term(bounds=(0, 1), needs=("ground_truth",), batched=True, cost="cpu", builtin=True)
+@term(bounds=(0, 1), needs=("ground_truth",), batched=True, cost="cpu")
 def token_f1(batch: Batch) -> Sequence[float | Score]:
     """``2 * common / (words of the answer + words of the gold)``: the harmonic mean of precision and recall of words.
 

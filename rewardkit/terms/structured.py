@@ -25,7 +25,7 @@ def _checked_schema(schema: str | None) -> str | None:
     return schema
 
 
-@term(verdict=True, batched=True, cost="cpu", builtin=True)
+@term(verdict=True, batched=True, cost="cpu")
 def json_valid(
     batch: Batch,
     schema: Annotated[str | None, AfterValidator(_checked_schema)] = None,
@@ -66,7 +66,7 @@ def _verdict(text: str, follows: Any, fenced: bool) -> bool | Score:
         return Score(status=Status.ERROR, reason="the schema refers to itself without end")
 
 
-@term(verdict=True, batched=True, cost="cpu", builtin=True)
+@term(verdict=True, batched=True, cost="cpu")
 def tool_call(
     batch: Batch, *, names: Sequence[str] = (), form: Literal["hermes", "openai"] = "hermes"
 ) -> Sequence[bool | Score]:

@@ -15,7 +15,7 @@ TagName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.\-]{0,31}$")]
 Tag = Annotated[str, Field(min_length=1, max_length=64)]
 
 
-@term(verdict=True, batched=True, builtin=True)
+@term(verdict=True, batched=True)
 def think_answer(
     batch: Batch, *, think: TagName = "think", answer: TagName | None = "answer", prefilled: bool = False
 ) -> Mask:
@@ -59,7 +59,7 @@ def _is_formed(text: str, think: str, answer: str | None, prefilled: bool) -> bo
     return bool(said.strip()) and not any(tag in part for tag in (opening, closing) for part in (said, reasoning))
 
 
-@term(bounds=(0, 1), batched=True, builtin=True)
+@term(bounds=(0, 1), batched=True)
 def tag_count(
     batch: Batch,
     tags: Annotated[Sequence[Tag], Field(min_length=1, max_length=32)] = (

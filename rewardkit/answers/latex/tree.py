@@ -30,7 +30,6 @@ RATIO: Tree = ("sym", ":")
 """The first member of the tuple that a ratio is: ``1:2`` is no point."""
 INFINITY: Tree = ("const", "oo")
 MINUS_INFINITY: Tree = ("mul", MINUS_ONE, INFINITY)
-ONE: Tree = ("num", 1, -1)
 
 
 class Unreadable(Exception):
