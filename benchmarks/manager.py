@@ -30,7 +30,7 @@ from verl import DataProto
 from verl.utils.reward_score import gsm8k as verl_gsm8k
 from verl.workers.reward_manager import BatchRewardManager, NaiveRewardManager
 
-from rewardkit.decoding import Decoder
+from rewardkit.engine.detokenizer import Decoder
 from trainer_glue.verl import RewardManager
 
 PROMPT = 8

@@ -26,10 +26,10 @@ import pyarrow.parquet as pq
 import ray
 
 from rewardkit import compile as compile_reward
+from rewardkit.engine.loading import load_reward
 from rewardkit.scoring import Profile
 from rewardkit.scoring.files import gather, local_parts
 from rewardkit.scoring.tables import Tables, whole_parquet
-from rewardkit.source import load_reward
 from trainer_glue.engines.ray_data import ray_parts
 
 FORMULAS = (

@@ -19,7 +19,7 @@ import material
 import numpy as np
 
 from rewardkit import Batch, compile
-from rewardkit.decoding import Decoder
+from rewardkit.engine.detokenizer import Decoder
 
 FORMULA = "gsm8k() + 0.1 * ends_with('.?!')"
 TERMS = (

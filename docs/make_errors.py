@@ -297,7 +297,7 @@ def _below_members(enum: type) -> dict[str, str]:
 def formula_codes() -> dict[str, str]:
     """Every code of a finding about a formula, and its level."""
     found = {}
-    for module in ("findings", "dominance"):
+    for module in ("analysis/checks", "analysis/dominance"):
         tree = ast.parse((Path(rewardkit.__file__).parent / f"{module}.py").read_text(encoding="utf-8"))
         for call in ast.walk(tree):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Finding":

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from rewardkit.vocabulary_info import describe_vocabulary, interval_text
+from rewardkit.analysis.vocabulary import describe_vocabulary, interval_text
 
 PAGE = Path(__file__).with_name("terms.md")
 HEAD = """# The terms

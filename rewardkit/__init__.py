@@ -19,38 +19,39 @@ from typing import TYPE_CHECKING, Any
 from rewardkit.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from rewardkit.algebra.bounds import bounds as bounds
     from rewardkit.algebra.define import term as term
+    from rewardkit.algebra.expression import Condition as Condition
+    from rewardkit.algebra.expression import Reward as Reward
+    from rewardkit.algebra.expression import TokenReward as TokenReward
+    from rewardkit.algebra.expression import Verdict as Verdict
     from rewardkit.algebra.interval import Interval as Interval
+    from rewardkit.algebra.json import fingerprint as fingerprint
+    from rewardkit.algebra.json import from_json as from_json
+    from rewardkit.algebra.json import to_json as to_json
     from rewardkit.algebra.operations import *  # noqa: F403  # the functions of the algebra
+    from rewardkit.algebra.parse import parse as parse
+    from rewardkit.algebra.term import Term as Term
     from rewardkit.batch import Batch as Batch
     from rewardkit.batch import Sample as Sample
     from rewardkit.batch import Score as Score
     from rewardkit.batch import Status as Status
-    from rewardkit.declaration import Term as Term
-    from rewardkit.expression import Condition as Condition
-    from rewardkit.expression import Reward as Reward
-    from rewardkit.expression import TokenReward as TokenReward
-    from rewardkit.expression import Verdict as Verdict
-    from rewardkit.intervals import bounds as bounds
-    from rewardkit.program import Program as Program
-    from rewardkit.program import compile as compile
-    from rewardkit.scores import Scores as Scores
+    from rewardkit.engine.program import Program as Program
+    from rewardkit.engine.program import compile as compile
+    from rewardkit.engine.scores import Scores as Scores
     from rewardkit.terms import *  # noqa: F403  # the terms
-    from rewardkit.text import fingerprint as fingerprint
-    from rewardkit.text import from_json as from_json
-    from rewardkit.text import parse as parse
-    from rewardkit.text import to_json as to_json
 
 _HOME = {
     "rewardkit.algebra.define": ("term",),
     "rewardkit.algebra.interval": ("Interval",),
     "rewardkit.batch": ("Batch", "Sample", "Score", "Status"),
-    "rewardkit.declaration": ("Term",),
-    "rewardkit.expression": ("Condition", "Reward", "TokenReward", "Verdict"),
-    "rewardkit.intervals": ("bounds",),
-    "rewardkit.program": ("Program", "compile"),
-    "rewardkit.scores": ("Scores",),
-    "rewardkit.text": ("fingerprint", "from_json", "parse", "to_json"),
+    "rewardkit.algebra.term": ("Term",),
+    "rewardkit.algebra.expression": ("Condition", "Reward", "TokenReward", "Verdict"),
+    "rewardkit.algebra.bounds": ("bounds",),
+    "rewardkit.engine.program": ("Program", "compile"),
+    "rewardkit.engine.scores": ("Scores",),
+    "rewardkit.algebra.json": ("fingerprint", "from_json", "to_json"),
+    "rewardkit.algebra.parse": ("parse",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit import Batch, Status
+from rewardkit.algebra.bounds import bounds
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Expression, TokenReward
+from rewardkit.algebra.monotonicity import directions
 from rewardkit.algebra.operation import may_step_out
 from rewardkit.algebra.operations.arithmetic import Add
 from rewardkit.algebra.operations.constants import Number, Schedule
 from rewardkit.algebra.operations.groups import Group
 from rewardkit.algebra.operations.naming import Named, Observe
-from rewardkit.column import run_term
-from rewardkit.expression import Expression, TokenReward
-from rewardkit.intervals import bounds
-from rewardkit.polarity import directions
+from rewardkit.engine.term_runner import run_term
 
 POLICY = {Status.NO_ANSWER, Status.AMBIGUOUS, Status.LIMIT, Status.TIMEOUT}
 GONE = {Status.NOT_APPLICABLE}

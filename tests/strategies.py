@@ -32,9 +32,9 @@ from rewardkit import (
     term,
     when,
 )
+from rewardkit.algebra.expression import Reward, TokenReward, Verdict, number
 from rewardkit.algebra.operations.constants import Number
 from rewardkit.errors import FormulaError
-from rewardkit.expression import Reward, TokenReward, Verdict, number
 
 STATUSES = [s for s in Status if s is not Status.SCORED]
 
@@ -208,7 +208,7 @@ token_rewards: st.SearchStrategy[TokenReward] = st.recursive(
 
 def _names_unique(node: Any) -> bool:
     """Two nodes under one name are refused by compile, which other tests show."""
-    from rewardkit.program import compile
+    from rewardkit.engine.program import compile
 
     try:
         compile(node)

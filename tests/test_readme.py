@@ -51,7 +51,7 @@ def test_the_table_of_verl_s_versions_is_what_the_code_knows() -> None:
 def test_the_yaml_block_pays_by_the_formula_that_it_shows() -> None:
     yaml = pytest.importorskip("yaml")
     pytest.importorskip("verl")
-    from rewardkit.source import reward_from_config
+    from rewardkit.engine.loading import reward_from_config
 
     (block,) = re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL)
     config = yaml.safe_load(block)

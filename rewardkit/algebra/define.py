@@ -6,12 +6,12 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, Generic, Literal, TypeVar, overload
 
+from rewardkit.algebra.expression import Reward, TokenReward, Verdict
 from rewardkit.algebra.interval import UNIT
 from rewardkit.algebra.operations.calls import call_of
 from rewardkit.algebra.registry import enter_term
-from rewardkit.declaration import NEEDS, Cost, Ends, Need, P, Params, Term
+from rewardkit.algebra.term import NEEDS, Cost, Ends, Need, P, Params, Term
 from rewardkit.errors import ParameterError, did_you_mean
-from rewardkit.expression import Reward, TokenReward, Verdict
 
 K = TypeVar("K", Reward, Verdict, TokenReward)
 

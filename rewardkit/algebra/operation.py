@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Final, NoReturn, Protocol
 from rewardkit.algebra.direction import Direction
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.print import Text
+from rewardkit.algebra.term import Term
 from rewardkit.algebra.values import Column, Values
 from rewardkit.batch import Batch, Mask
-from rewardkit.declaration import Term
 from rewardkit.errors import FormulaError, KindError
 
 MAX_DEPTH: Final = 100

@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from rewardkit.declaration import Term
+from rewardkit.algebra.term import Term
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from rewardkit.algebra.expression import Expression
 from rewardkit.audit.filler import filler
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.subject import Subject
 from rewardkit.audit.trials import Baseline, Trial, says_what_it_claims, try_all
-from rewardkit.expression import Expression
 
 KEPT: Final = 12
 """Texts that are decorated in each round."""

@@ -17,7 +17,7 @@ from rewardkit.audit.problems import Problem
 from rewardkit.audit.rules import holes
 from rewardkit.audit.subject import FormulaSubject, Subject
 from rewardkit.audit.trials import attempts_on, baselines, try_all
-from rewardkit.program import compile
+from rewardkit.engine.program import compile
 
 ROWS = 2
 

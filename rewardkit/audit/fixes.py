@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from rewardkit.algebra.bounds import bounds
+from rewardkit.algebra.expression import Expression, Reward, Verdict, number
 from rewardkit.algebra.operations import clip, maximum, when
 from rewardkit.algebra.operations.arithmetic import Add, Mul
 from rewardkit.algebra.operations.constants import Number
 from rewardkit.algebra.operations.naming import Named, unnamed
 from rewardkit.algebra.operations.scaling import Div, Neg
+from rewardkit.analysis.mutation.mutants import replaced
 from rewardkit.audit.golds import Kind
 from rewardkit.errors import FormulaError
-from rewardkit.expression import Expression, Reward, Verdict, number
-from rewardkit.intervals import bounds
-from rewardkit.mutation.mutants import replaced
 from rewardkit.terms import choice, ends_with, exact, gsm8k, length, math_equal
 
 _REFERENCE: Final[Mapping[Kind, Callable[[], Verdict]]] = {

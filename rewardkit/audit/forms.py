@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
+from rewardkit.algebra.expression import Expression
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.subject import Subject
-from rewardkit.expression import Expression
 
 WORK: Final = "First work out each part of it, then put the parts together."
 """Reasoning that holds no number and no marker."""

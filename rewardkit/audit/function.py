@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from rewardkit.algebra.expression import Expression
 from rewardkit.audit.subject import Pay, tokens_of
 from rewardkit.batch import Floats, Sample
 from rewardkit.errors import ConfigError
-from rewardkit.expression import Expression
 
 _RESPONSE: Final = ("solution_str", "completion", "response", "prediction", "text", "output", "model_output")
 _GOLD: Final = ("ground_truth", "answer", "reference", "gold", "solution", "target", "label")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from rewardkit.algebra.expression import Expression
+from rewardkit.algebra.term import Term
 from rewardkit.audit.function import FunctionSubject
 from rewardkit.audit.subject import FormulaSubject, Subject
-from rewardkit.declaration import Term
-from rewardkit.expression import Expression
-from rewardkit.program import compile
-from rewardkit.source import file_value, load_reward
+from rewardkit.engine.loading import file_value, load_reward
+from rewardkit.engine.program import compile
 
 FUNCTION: Final = "compute_score"
 """The function that a file without `reward` is expected to define: verl's own name for it."""

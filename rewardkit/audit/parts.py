@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rewardkit.algebra.expression import Expression
 from rewardkit.algebra.operation import short
 from rewardkit.algebra.operations.choice import When
 from rewardkit.algebra.operations.constants import Number
 from rewardkit.algebra.operations.naming import Named
 from rewardkit.algebra.values import Values
 from rewardkit.batch import Floats, Mask
-from rewardkit.expression import Expression
 
 
 def parts(root: Expression, values: Mapping[Expression, Values], n: int, *, weighted: bool = True) -> dict[str, Floats]:

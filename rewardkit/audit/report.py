@@ -12,7 +12,7 @@ from rewardkit.audit.controls import Control
 from rewardkit.audit.finding import AuditFinding, Evidence, Severity
 from rewardkit.audit.fixes import Fix
 from rewardkit.audit.forms import Forms
-from rewardkit.finding import Finding
+from rewardkit.diagnostics import Finding
 
 
 @dataclass(frozen=True)

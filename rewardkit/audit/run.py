@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+from rewardkit.analysis.checks import findings as static_findings
 from rewardkit.audit.board import board
 from rewardkit.audit.combining import combined
 from rewardkit.audit.controls import controls
@@ -22,9 +23,8 @@ from rewardkit.audit.rules import by_severity, holes
 from rewardkit.audit.search import Searched, search
 from rewardkit.audit.subject import FormulaSubject, Subject
 from rewardkit.audit.trials import Baseline, Trial, attempts_on, baselines, try_all
+from rewardkit.engine.program import compile
 from rewardkit.errors import DataError
-from rewardkit.findings import findings as static_findings
-from rewardkit.program import compile
 
 ROWS: Final = 6
 """Rows that are audited. A hole is one of the reward, seldom of a row."""

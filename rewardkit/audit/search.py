@@ -15,13 +15,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from rewardkit.algebra.expression import Expression
 from rewardkit.audit.attempt import Attempt, Claim
 from rewardkit.audit.filler import filler
 from rewardkit.audit.forms import Forms
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.subject import Subject
 from rewardkit.audit.trials import Trial
-from rewardkit.expression import Expression
 
 ROUND: Final = 200
 """Texts between two looks at the clock."""

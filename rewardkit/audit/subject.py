@@ -13,12 +13,12 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from rewardkit.algebra.expression import Expression
 from rewardkit.audit.golds import gold_of
 from rewardkit.audit.parts import parts, shaping
 from rewardkit.batch import Batch, Floats, Sample, Status
-from rewardkit.expression import Expression
-from rewardkit.program import Program
-from rewardkit.scores import headline
+from rewardkit.engine.program import Program
+from rewardkit.engine.scores import headline
 
 _PIECE: Final = re.compile(r"\w{1,6}|[^\w\s]|\s+")
 

@@ -21,6 +21,6 @@ def recipe_names(incomplete: str) -> list[str]:
 
 def term_names(incomplete: str) -> list[str]:
     """The terms and functions of the vocabulary whose names begin so."""
-    from rewardkit.vocabulary_info import describe_vocabulary
+    from rewardkit.analysis.vocabulary import describe_vocabulary
 
     return [entry["name"] for entry in describe_vocabulary() if entry["name"].startswith(incomplete)]

@@ -67,8 +67,8 @@ def audit(
     from rewardkit.cli._console import show_json, spinner
     from rewardkit.cli._streams import prints_to_stderr
     from rewardkit.cli._writing import check_target
+    from rewardkit.engine.loading import reward_file
     from rewardkit.scoring.writing import whole_file
-    from rewardkit.source import reward_file
 
     check_target(html, [data, reward_file(reward)], "--html")
     target = contextlib.nullcontext(None) if html is None else whole_file(html)

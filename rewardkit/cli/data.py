@@ -76,7 +76,7 @@ def check(
     from rewardkit.cli._printable import printable
     from rewardkit.cli._streams import prints_to_stderr
     from rewardkit.data.check import Fault, check_file
-    from rewardkit.source import load_reward
+    from rewardkit.engine.loading import load_reward
 
     with prints_to_stderr() as out:
 

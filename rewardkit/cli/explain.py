@@ -36,13 +36,13 @@ def explain(
     """
     from rewardkit.cli._console import show_json
     from rewardkit.cli._streams import prints_to_stderr
-    from rewardkit.program import compile as compile_reward
-    from rewardkit.source import load_reward
+    from rewardkit.engine.loading import load_reward
+    from rewardkit.engine.program import compile as compile_reward
 
     with prints_to_stderr():
         program = compile_reward(load_reward(reward).reward)
         if on is None:
-            from rewardkit.explanation import explain as explain_formula
+            from rewardkit.analysis.explanation import explain as explain_formula
 
             found = explain_formula(program)
         else:
@@ -56,8 +56,8 @@ def explain(
 def _on_row(program: Any, path: Path, step: int | None) -> dict[str, Any]:
     import numpy as np
 
+    from rewardkit.analysis.explanation import explain_row
     from rewardkit.errors import BadRow
-    from rewardkit.explanation import explain_row
     from rewardkit.scoring.run import batch_of
 
     row = _read(path)
@@ -94,8 +94,8 @@ def _read(path: Path) -> dict[str, Any]:
 def _show(found: dict[str, Any]) -> None:
     from rich.text import Text
 
+    from rewardkit.analysis.vocabulary import interval_text
     from rewardkit.cli._console import console
-    from rewardkit.vocabulary_info import interval_text
 
     out = console()
     out.print(_tree(found["tree"]))
@@ -149,7 +149,7 @@ def _tree(node: dict[str, Any], into: Any = None) -> Any:
 def _label(node: dict[str, Any]) -> Any:
     from rich.text import Text
 
-    from rewardkit.vocabulary_info import interval_text
+    from rewardkit.analysis.vocabulary import interval_text
 
     leaf = not node["operands"]
     text = Text(node["text"] if leaf else _operation(node), style="bold")

@@ -64,11 +64,11 @@ def report(
     from rewardkit.cli._console import show_json
     from rewardkit.cli._streams import prints_to_stderr
     from rewardkit.cli._writing import check_target
-    from rewardkit.program import compile as compile_reward
+    from rewardkit.engine.loading import load_reward, reward_file
+    from rewardkit.engine.program import compile as compile_reward
     from rewardkit.report import report_on
     from rewardkit.report.page import page, require
     from rewardkit.scoring.writing import whole_file
-    from rewardkit.source import load_reward, reward_file
 
     check_target(html, [rollouts, data, None if reward is None else reward_file(reward)], "--html")
     if html is not None:

@@ -16,7 +16,7 @@ app = typer.Typer(**PLAIN)
 def rewards(as_json: AsJson = False) -> None:
     """List the ready-made rewards: each name can stand wherever a reward is asked for."""
     from rewardkit.cli._console import console, show_json
-    from rewardkit.source import load_reward, ready_made
+    from rewardkit.engine.loading import load_reward, ready_made
 
     found = []
     for name, path in ready_made().items():

@@ -101,10 +101,10 @@ def score(
     from rewardkit.cli._console import progress_bar
     from rewardkit.cli._streams import prints_to_stderr
     from rewardkit.cli._writing import check_target
-    from rewardkit.program import compile as compile_reward
+    from rewardkit.engine.loading import load_reward, reward_file
+    from rewardkit.engine.program import compile as compile_reward
     from rewardkit.scoring import Profile
     from rewardkit.scoring.files import data_files, gather, local_parts
-    from rewardkit.source import load_reward, reward_file
 
     files = data_files(data)
     check_target(out, [*files, reward_file(reward)])

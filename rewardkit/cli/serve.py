@@ -32,8 +32,8 @@ def serve(
     one doesn't load, the old one goes on. SIGTERM answers what has come and ends. There is no authentication: listen
     where only your trainers reach it.
     """
-    from rewardkit.program import compile as compile_reward
-    from rewardkit.source import load_reward
+    from rewardkit.engine.loading import load_reward
+    from rewardkit.engine.program import compile as compile_reward
 
     compile_reward(load_reward(reward).reward)  # a mistake shows here, before any port is taken
     try:

@@ -24,8 +24,8 @@ def terms(
     as_json: AsJson = False,
 ) -> None:
     """List the vocabulary: parameters, bounds, needs, cost, and what each is for."""
+    from rewardkit.analysis.vocabulary import describe, describe_vocabulary
     from rewardkit.cli._console import show_json
-    from rewardkit.vocabulary_info import describe, describe_vocabulary
 
     if name is None:
         found = describe_vocabulary()
@@ -77,7 +77,7 @@ def _one(entry: dict[str, Any]) -> None:
 
 
 def _declared(entry: dict[str, Any]) -> tuple[str, str]:
-    from rewardkit.vocabulary_info import interval_text
+    from rewardkit.analysis.vocabulary import interval_text
 
     bounds = "by its parameters" if entry["bounds"] is None else interval_text(entry["bounds"])
     if entry["kind"] == "function":

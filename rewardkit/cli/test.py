@@ -14,7 +14,7 @@ from rewardkit.cli._parameters import AsJson, Reward
 from rewardkit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rewardkit.mutation import Example, Noticed
+    from rewardkit.analysis.mutation import Example, Noticed
 
 app = typer.Typer(**PLAIN)
 _FILE_NAME = re.compile(r"(.+\.py)(?::\w+)?")
@@ -58,8 +58,8 @@ def test(
         _mutants(reward, data, as_json)
         return
     from rewardkit.cli._streams import prints_to_stderr
+    from rewardkit.engine.loading import load_reward
     from rewardkit.laws.spelled import law_of, source_of
-    from rewardkit.source import load_reward
 
     stated = [law_of(text) for text in law or ()]
     with prints_to_stderr():
@@ -140,7 +140,7 @@ def _test_file(reward: str, formula: str, data: Path | None, stated: Sequence[st
     if any("parse(" in s for s in stated):
         imports.insert(0, "from rewardkit import parse")
     if not is_formula:
-        imports.append("from rewardkit.source import load_reward")
+        imports.append("from rewardkit.engine.loading import load_reward")
     arguments = [what, *stated]
     before = ""
     if data is not None:
@@ -156,9 +156,9 @@ def _test_file(reward: str, formula: str, data: Path | None, stated: Sequence[st
 
 
 def _mutants(reward: str, data: Path | None, as_json: bool) -> None:
+    from rewardkit.analysis.mutation import notice
     from rewardkit.cli._streams import prints_to_stderr
-    from rewardkit.mutation import notice
-    from rewardkit.source import load_reward
+    from rewardkit.engine.loading import load_reward
 
     with prints_to_stderr():
         source = load_reward(reward)
@@ -172,8 +172,8 @@ def _mutants(reward: str, data: Path | None, as_json: bool) -> None:
 
 
 def _examples(reward: str, data: Path | None) -> list[Example]:
-    from rewardkit.mutation import examples_of_file, examples_of_module
-    from rewardkit.source import file_value, ready_made
+    from rewardkit.analysis.mutation import examples_of_file, examples_of_module
+    from rewardkit.engine.loading import file_value, ready_made
 
     if data is not None:
         return examples_of_file(data)

@@ -13,9 +13,9 @@ from rewardkit.audit.load import load_subject
 from rewardkit.audit.parts import part_names, parts
 from rewardkit.audit.subject import FormulaSubject
 from rewardkit.batch import Batch, Floats
+from rewardkit.engine.program import Program
+from rewardkit.engine.scores import headline
 from rewardkit.errors import ConfigError
-from rewardkit.program import Program
-from rewardkit.scores import headline
 from rewardkit.scoring.run import Wanted, wanted
 
 FLOOR: Final = "the formula's floor"

@@ -15,13 +15,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from rewardkit.algebra.expression import Expression
 from rewardkit.algebra.operations.choice import Route
+from rewardkit.algebra.term import Cost
 from rewardkit.answers.math_grade import formula_fault
 from rewardkit.batch import Batch, Status
-from rewardkit.column import run_term
-from rewardkit.declaration import Cost
+from rewardkit.engine.term_runner import run_term
 from rewardkit.errors import DataError
-from rewardkit.expression import Expression
 from rewardkit.scoring.fields import SPELLINGS, BadRowAt, column
 from rewardkit.scoring.groups import first_rows
 from rewardkit.scoring.reading import Chunk, Rows

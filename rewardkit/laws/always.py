@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 
 from rewardkit.batch import Batch, Status
+from rewardkit.engine.program import Program
+from rewardkit.engine.scores import headline
 from rewardkit.laws.law import Law, broken, close
-from rewardkit.program import Program
-from rewardkit.scores import headline
 
 DEADLINE_S: Final = 2.0
 """CPU seconds of this thread for a batch of a few responses. Rewards take microseconds; this long is a hang."""

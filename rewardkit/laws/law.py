@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from rewardkit.batch import Batch, Sample, Status
-from rewardkit.program import Program
+from rewardkit.engine.program import Program
 
 
 class LawBroken(AssertionError):

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, settings
 
+from rewardkit.algebra.expression import Reward, TokenReward
 from rewardkit.batch import Sample
+from rewardkit.engine.program import Program, compile
 from rewardkit.errors import MissingDependencyError, ParameterError
-from rewardkit.expression import Reward, TokenReward
 from rewardkit.laws.always import ALWAYS
 from rewardkit.laws.law import Law, LawBroken
 from rewardkit.laws.texts import groups
-from rewardkit.program import Program, compile
 
 EXAMPLES: Final = 100
 """Batches that each law is tried on; hypothesis's own default."""

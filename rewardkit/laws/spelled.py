@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from rewardkit.algebra.expression import Verdict
+from rewardkit.algebra.parse import parse
 from rewardkit.errors import ParameterError, did_you_mean
-from rewardkit.expression import Verdict
 from rewardkit.laws.law import Law
 from rewardkit.laws.stated import bounded_by_length, dominates, ignores, monotone
-from rewardkit.text import parse
 
 TRANSFORMATIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "strip": str.strip, "rstrip": str.rstrip, "lower": str.lower, "upper": str.upper,

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rewardkit.algebra.expression import Verdict
 from rewardkit.batch import Batch, Status
+from rewardkit.engine.program import Program, compile
 from rewardkit.errors import KindError, ParameterError
-from rewardkit.expression import Verdict
 from rewardkit.laws.law import Law, broken
-from rewardkit.program import Program, compile
 
 Transformation = Callable[[str], str]
 

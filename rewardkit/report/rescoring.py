@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.batch import Batch
-from rewardkit.declared import COLUMN_OF
+from rewardkit.engine.program import Program
+from rewardkit.engine.read_guard import COLUMN_OF
 from rewardkit.errors import DataError
-from rewardkit.program import Program
 from rewardkit.report.chunk import Rollouts
 from rewardkit.report.fields import listed
 from rewardkit.scoring.fields import OPTIONAL, SPELLINGS, BadRowAt, column

@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 import numpy as np
 
 from rewardkit.batch import Floats
+from rewardkit.engine.program import Program
 from rewardkit.errors import DataError
-from rewardkit.program import Program
 from rewardkit.report.chunk import Rollouts
 from rewardkit.report.endings import Endings
 from rewardkit.report.extremes import Extremes

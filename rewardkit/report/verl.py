@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 
 from rewardkit.batch import Floats, Status, Statuses
+from rewardkit.engine.scores import UNSCORED_KEY, milliseconds_key, status_key
 from rewardkit.errors import DataError
 from rewardkit.report.chunk import Rollouts, presumed
 from rewardkit.report.fields import Row, Where, numbers, numeric_names, optional_texts, steps, texts
-from rewardkit.scores import UNSCORED_KEY, milliseconds_key, status_key
 from rewardkit.scoring.fields import group_of
 
 NAME: Final = "verl dump"

@@ -13,8 +13,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
+from rewardkit.engine.program import Program
 from rewardkit.errors import DataError
-from rewardkit.program import Program
 from rewardkit.scoring.opening import KINDS, by_number, files_in, name_of
 from rewardkit.scoring.profile import Profile, timed
 from rewardkit.scoring.run import Part, Render, Scorer, open_rows, read, wanted

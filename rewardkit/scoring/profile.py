@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rewardkit.batch import Batch
-from rewardkit.program import Program
-from rewardkit.running import Spent
-from rewardkit.scores import Scores
+from rewardkit.engine.program import Program
+from rewardkit.engine.scheduler import Spent
+from rewardkit.engine.scores import Scores
 
 T = TypeVar("T")
 

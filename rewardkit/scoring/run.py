@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from rewardkit.batch import Batch
-from rewardkit.declared import COLUMN_OF
+from rewardkit.engine.loading import needs
+from rewardkit.engine.program import Program
+from rewardkit.engine.read_guard import COLUMN_OF
+from rewardkit.engine.scores import Scores, headline
 from rewardkit.errors import DataError
-from rewardkit.program import Program
-from rewardkit.scores import Scores, headline
 from rewardkit.scoring.fields import OPTIONAL, SPELLINGS, BadRowAt, RawRow, column, group_of
 from rewardkit.scoring.groups import first_rows, whole_groups
 from rewardkit.scoring.profile import Profile
 from rewardkit.scoring.reading import Chunk, Rows, Skipped
 from rewardkit.scoring.tally import Tally
-from rewardkit.source import needs
 
 T = TypeVar("T")
 Groups = Sequence[str | int | None]

@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.batch import Floats, Status, Statuses
+from rewardkit.engine.scores import Scores
 from rewardkit.errors import DataError, MissingDependencyError
-from rewardkit.scores import Scores
 from rewardkit.scoring.writing import check_place, whole
 
 _ROW_GROUP: Final = 1 << 15

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.batch import Floats, Status, Statuses
-from rewardkit.scores import Scores
+from rewardkit.engine.scores import Scores
 from rewardkit.scoring.reading import Skipped
 
 MAX_LISTED: Final = 10_000

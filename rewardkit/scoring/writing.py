@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 
 from rewardkit.batch import Floats, Status, Statuses
+from rewardkit.engine.scores import Scores
 from rewardkit.errors import DataError
-from rewardkit.scores import Scores
 
 _SURROGATES: Final = "backslashreplace"
 """What becomes of a lone surrogate, which JSON can hold and a file of text can't."""

@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rewardkit.algebra.term import Need
 from rewardkit.batch import Batch, Floats, Mask
-from rewardkit.declaration import Need
 
 Unit = Literal["words", "characters", "tokens"]
 

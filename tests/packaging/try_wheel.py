@@ -39,7 +39,7 @@ assert compile(length(0.1) + ends_with('.?!'))(Batch(['Two plus two is four.']))
 import sys
 for absent in ('torch', 'transformers', 'ray', 'verl'):
     assert importlib.util.find_spec(absent) is None, absent
-from rewardkit.source import ready_made
+from rewardkit.engine.loading import ready_made
 assert ready_made(), 'the ready-made rewards are missing'
 assert (files('rewardkit') / 'py.typed').is_file()
 print('core', rewardkit.__version__, 'works without torch; ready-made:', ', '.join(ready_made()))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("transformers")
 
-from rewardkit.decoding import Decoder
+from rewardkit.engine.detokenizer import Decoder
 from tests.trainer_glue.verl.tokenizers import byte_tokenizer
 
 TOKENIZER = byte_tokenizer()

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 
 from rewardkit import Batch, Sample, Score, Status, compile, length, term, when
-from rewardkit.assumed import bounds_given, cases
-from rewardkit.expression import Reward
-from rewardkit.findings import findings
-from rewardkit.program import Program
+from rewardkit.algebra.expression import Reward
+from rewardkit.analysis.checks import findings
+from rewardkit.analysis.conditional_bounds import bounds_given, cases
+from rewardkit.engine.program import Program
 from tests.strategies import batches, formulas, plain_rewards, right
 
 CASES = [

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from rewardkit import Batch, Status, compile, from_json, judge, parse, to_json
+from rewardkit.engine.loading import reward_from_config
 from rewardkit.errors import ConfigError, ParameterError
-from rewardkit.source import reward_from_config
 from rewardkit.terms import judging
 
 pytest.importorskip("httpx")

@@ -7,8 +7,8 @@ import pytest
 
 import rewardkit
 from rewardkit import Verdict, clip, compile, ends_with, gsm8k, length, when
+from rewardkit.algebra.expression import Reward
 from rewardkit.errors import FormulaError, KindError
-from rewardkit.expression import Reward
 
 
 def test_verdicts_stay_verdicts_among_themselves() -> None:

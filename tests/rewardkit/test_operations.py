@@ -12,16 +12,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rewardkit import Batch, Status, bounds, compile, fingerprint, from_json, parse, to_json, when
+from rewardkit.algebra.bounds import all_bounds
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Reward, TokenReward, Verdict
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.operation import OPERATIONS, RULES, Context, Expression, Operation, may_step_out
+from rewardkit.algebra.parse import parse_any
 from rewardkit.algebra.registry import functions
 from rewardkit.algebra.values import Values
+from rewardkit.analysis.mutation import mutants
 from rewardkit.errors import FormulaError
-from rewardkit.expression import Reward, TokenReward, Verdict
-from rewardkit.intervals import all_bounds
-from rewardkit.mutation import mutants
-from rewardkit.text import parse_any
 from tests.reference import Reference
 from tests.strategies import STRATEGIES, TERMS, batches
 

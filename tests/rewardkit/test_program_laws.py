@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit import Batch, Status, bounds, compile, parse
-from rewardkit.expression import Reward, TokenReward
-from rewardkit.scores import Scores
+from rewardkit.algebra.expression import Reward, TokenReward
+from rewardkit.engine.scores import Scores
 from tests.reference import Reference
 from tests.strategies import STATUSES, TERMS, batches, formulas, plain_rewards, rewards, token_rewards
 

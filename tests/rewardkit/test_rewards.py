@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rewardkit import Batch, Sample, compile, parse
-from rewardkit.source import load_reward, ready_made
+from rewardkit.engine.loading import load_reward, ready_made
 
 REWARDS = ready_made()
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rewardkit import Batch, compile, parse
+from rewardkit.engine.loading import load_reward, reward_from_config
 from rewardkit.errors import ConfigError, FormulaError, RewardKitError
-from rewardkit.source import load_reward, reward_from_config
 
 USER_FILE = '''
 from rewardkit import Sample, length, term
@@ -60,7 +60,7 @@ def test_a_reward_with_user_terms_is_the_same_in_another_process(user_file: Path
     code = (
         "import json, sys\n"
         "from rewardkit import Batch, compile, fingerprint\n"
-        "from rewardkit.source import reward_from_config\n"
+        "from rewardkit.engine.loading import reward_from_config\n"
         "reward = reward_from_config(json.load(open(sys.argv[1])))\n"
         "print(fingerprint(reward), compile(reward)(Batch(['four', 'five six'])).total.tolist())\n"
     )

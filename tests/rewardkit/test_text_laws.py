@@ -11,6 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rewardkit import ends_with, fingerprint, from_json, gsm8k, length, parse, to_json
+from rewardkit.algebra.expression import MAX_NODES, Reward, TokenReward
+from rewardkit.algebra.parse import MAX_FORMULA_CHARS
 from rewardkit.errors import (
     FormulaError,
     KindError,
@@ -19,8 +21,6 @@ from rewardkit.errors import (
     RewardKitError,
     UnknownNameError,
 )
-from rewardkit.expression import MAX_NODES, Reward, TokenReward
-from rewardkit.text.parsing import MAX_FORMULA_CHARS
 from tests.strategies import TERMS, beta, formulas, token_rewards
 
 

@@ -12,10 +12,10 @@ import pytest
 from pydantic import Field
 
 from rewardkit import Batch, Sample, Score, Status, compile, fingerprint, length, observe, term
-from rewardkit.column import run_term
+from rewardkit.engine.program import Leaves
+from rewardkit.engine.scores import headline
+from rewardkit.engine.term_runner import run_term
 from rewardkit.errors import ParameterError
-from rewardkit.program import Leaves
-from rewardkit.scores import headline
 
 
 @term(bounds=(0, 1))

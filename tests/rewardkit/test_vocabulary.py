@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from rewardkit import Batch, Sample, Status, bounds, compile, from_json, group_share, parse, to_json
 from rewardkit.algebra.registry import terms
 from rewardkit.algebra.values import Column
+from rewardkit.engine.program import Leaves
 from rewardkit.errors import MissingDependencyError, ParameterError
-from rewardkit.program import Leaves
 from tests.quality.hostile import FORMULAS
 from tests.quality.hostile import texts as hostile_texts
 

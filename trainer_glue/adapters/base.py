@@ -12,13 +12,13 @@ from typing import Final
 
 import numpy as np
 
+from rewardkit.algebra.expression import Reward, TokenReward
 from rewardkit.batch import Batch, Status
+from rewardkit.engine.loading import load_reward
+from rewardkit.engine.program import Program, compile
+from rewardkit.engine.scores import UNSCORED_KEY, Scores, status_key
 from rewardkit.errors import CompileError
-from rewardkit.expression import Reward, TokenReward
 from rewardkit.processes.budget import batch_budget
-from rewardkit.program import Program, compile
-from rewardkit.scores import UNSCORED_KEY, Scores, status_key
-from rewardkit.source import load_reward
 from trainer_glue.adapters.first_failures import FirstFailures
 
 AnyReward = Reward | TokenReward | str

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from rewardkit.batch import FAULTS
-from rewardkit.scores import Scores
+from rewardkit.engine.scores import Scores
 
 
 class FirstFailures:

@@ -20,8 +20,8 @@ import numpy as np
 
 from rewardkit.algebra.interval import Interval
 from rewardkit.batch import Batch, Floats
+from rewardkit.engine.scores import UNSCORED_KEY, status_key
 from rewardkit.errors import DataError
-from rewardkit.scores import UNSCORED_KEY, status_key
 from trainer_glue.adapters.base import Adapter, AnyReward, Trainer
 from trainer_glue.adapters.end_tokens import END_TOKENS, without_end_tokens
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, RunningShare, fill_unscored

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from rewardkit.batch import Floats, Status
+from rewardkit.engine.scores import Scores
 from rewardkit.errors import UnscoredError
-from rewardkit.scores import Scores
 
 UNSCORED_LIMIT: Final = 0.2
 """The share of a batch that may be unscored before the run is stopped."""

@@ -30,13 +30,13 @@ import ray
 import ray.data
 import ray.exceptions
 
+from rewardkit.engine.loading import RewardSource, reward_from_config
+from rewardkit.engine.program import compile as compile_reward
 from rewardkit.errors import ConfigError, DataError, RewardKitError, RunError
 from rewardkit.processes.cores import cores, share_cores
-from rewardkit.program import compile as compile_reward
 from rewardkit.scoring.profile import timed
 from rewardkit.scoring.reading import Chunk, Rows
 from rewardkit.scoring.run import Part, Render, Scorer, Wanted, open_rows, read, wanted
-from rewardkit.source import RewardSource, reward_from_config
 
 T = TypeVar("T")
 _READERS: Final = 4

@@ -17,15 +17,15 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.requests import ClientDisconnect
 
+from rewardkit.algebra.json import fingerprint
 from rewardkit.batch import Batch
-from rewardkit.declared import COLUMN_OF
+from rewardkit.engine.program import Program
+from rewardkit.engine.read_guard import COLUMN_OF
 from rewardkit.errors import CompileError, RewardKitError
 from rewardkit.processes.cores import cores
-from rewardkit.program import Program
 from rewardkit.scoring.fields import OPTIONAL, BadRowAt, column
 from rewardkit.scoring.run import needed_fields, read_fields
 from rewardkit.scoring.writing import Lines
-from rewardkit.text import fingerprint
 from rewardkit.version import __version__
 
 MAX_ROWS: Final = 16_384

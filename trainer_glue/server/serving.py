@@ -45,7 +45,7 @@ class Parent:
     """Holds the port and keeps one answering process.
 
     Args:
-        reward: what `rewardkit.source.load_reward` takes.
+        reward: what `rewardkit.engine.loading.load_reward` takes.
         host: the address to listen on.
         port: 0 for any free one.
 
@@ -201,8 +201,8 @@ def answer(what: dict[str, Any], listening: int, told: int) -> None:
 
 
 def _load(what: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    from rewardkit.program import compile
-    from rewardkit.source import load_reward, reward_from_config
+    from rewardkit.engine.loading import load_reward, reward_from_config
+    from rewardkit.engine.program import compile
     from trainer_glue.server.app import make_app
 
     if "config" in what:

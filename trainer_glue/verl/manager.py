@@ -23,15 +23,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from rewardkit.algebra.term import Cost
 from rewardkit.batch import Status
-from rewardkit.declaration import Cost
-from rewardkit.decoding import Decoder
+from rewardkit.engine.detokenizer import Decoder
+from rewardkit.engine.loading import load_reward, reward_from_config
+from rewardkit.engine.program import Program, compile
+from rewardkit.engine.scores import Scores
 from rewardkit.errors import CompileError, ConfigError
 from rewardkit.processes.budget import batch_budget
 from rewardkit.processes.cores import share_cores
-from rewardkit.program import Program, compile
-from rewardkit.scores import Scores
-from rewardkit.source import load_reward, reward_from_config
 from trainer_glue.adapters.base import AnyReward
 from trainer_glue.adapters.end_tokens import end_token_ids
 from trainer_glue.adapters.first_failures import FirstFailures

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rewardkit.batch import Batch
-from rewardkit.decoding import Decoder
+from rewardkit.engine.detokenizer import Decoder
 from trainer_glue.adapters.messages import prompt_text
 
 

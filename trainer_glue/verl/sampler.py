@@ -21,16 +21,16 @@ from tensordict import TensorDict
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer as _VerlSync
 from verl.trainer.ppo.v1.replay_buffer import ReplayBufferAsync as _VerlAsync
 
+from rewardkit.algebra.expression import TokenReward
 from rewardkit.algebra.operations.placement import On
 from rewardkit.algebra.values import Column
 from rewardkit.batch import Batch
-from rewardkit.column import run_term
-from rewardkit.decoding import Decoder
+from rewardkit.engine.detokenizer import Decoder
+from rewardkit.engine.loading import reward_from_config
+from rewardkit.engine.program import Leaves, Program, compile
+from rewardkit.engine.scores import Scores
+from rewardkit.engine.term_runner import run_term
 from rewardkit.errors import CompileError
-from rewardkit.expression import TokenReward
-from rewardkit.program import Leaves, Program, compile
-from rewardkit.scores import Scores
-from rewardkit.source import reward_from_config
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 from trainer_glue.verl.rows import ground_truth_of, prompt_of
 from trainer_glue.verl.wire import PREFIX, SECTION, column_of, mean_milliseconds

@@ -13,8 +13,8 @@ import numpy as np
 
 from rewardkit.algebra.values import Column
 from rewardkit.batch import Status
-from rewardkit.program import Program
-from rewardkit.scores import UNSCORED_KEY, Scores, milliseconds_key, status_key
+from rewardkit.engine.program import Program
+from rewardkit.engine.scores import UNSCORED_KEY, Scores, milliseconds_key, status_key
 
 SECTION: Final = "rewardkit"
 """The section of verl's ``reward.reward_kwargs`` and ``sampler_kwargs`` that holds the formula."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Reward, TokenReward, as_number_node, builds, number
 from rewardkit.algebra.interval import ZERO, Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan, may_step_out, short
 from rewardkit.algebra.operations.constants import Number
@@ -20,7 +21,6 @@ from rewardkit.algebra.statuses import folding, strict
 from rewardkit.algebra.values import Values
 from rewardkit.batch import Mask
 from rewardkit.errors import KindError
-from rewardkit.expression import Reward, TokenReward, as_number_node, builds, number
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Reward, TokenReward, Verdict
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan, short
 from rewardkit.algebra.operations.logic import Not
 from rewardkit.algebra.print import Text, call, value_text
 from rewardkit.algebra.statuses import failed
+from rewardkit.algebra.term import Term
 from rewardkit.algebra.values import Piece, Values
 from rewardkit.batch import Mask, Status
-from rewardkit.declaration import Term
-from rewardkit.expression import Reward, TokenReward, Verdict
 
 
 @dataclass(frozen=True, slots=True)

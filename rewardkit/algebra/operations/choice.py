@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Condition, Reward, TokenReward, as_condition, as_reward
 from rewardkit.algebra.interval import ZERO, Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan, may_step_out, short
 from rewardkit.algebra.operations.rules import NOTHING, any_steps_out, hull
@@ -18,7 +19,6 @@ from rewardkit.algebra.registry import function
 from rewardkit.algebra.values import NOT_RUN, Piece, Values
 from rewardkit.batch import Batch, Mask, Status
 from rewardkit.errors import ParameterError
-from rewardkit.expression import Condition, Reward, TokenReward, as_condition, as_reward
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Condition, as_reward, builds
 from rewardkit.algebra.interval import UNIT, ZERO, Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan
 from rewardkit.algebra.operations.constants import Number
@@ -19,7 +20,6 @@ from rewardkit.algebra.print import COMPARE, OR, Text
 from rewardkit.algebra.statuses import strict
 from rewardkit.algebra.values import Values
 from rewardkit.batch import Mask
-from rewardkit.expression import Condition, as_reward, builds
 
 TRUE: Final = Interval(1.0, 1.0)
 FALSE: Final = ZERO

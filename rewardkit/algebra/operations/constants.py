@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Reward, builds
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan
 from rewardkit.algebra.operations.rules import NOTHING
@@ -19,7 +20,6 @@ from rewardkit.algebra.registry import function
 from rewardkit.algebra.values import Values, constant
 from rewardkit.batch import Mask
 from rewardkit.errors import MAX_INTEGER, KindError, ParameterError, shown
-from rewardkit.expression import Reward, builds
 
 
 class Constant(Operation, family=True):

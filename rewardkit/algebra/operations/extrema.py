@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Reward, as_reward
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan, may_step_out, short
 from rewardkit.algebra.operations.arithmetic import payers
@@ -22,7 +23,6 @@ from rewardkit.algebra.statuses import folding, strict
 from rewardkit.algebra.values import Values
 from rewardkit.batch import Floats, Mask
 from rewardkit.errors import KindError, ParameterError
-from rewardkit.expression import Reward, as_reward
 
 
 @dataclass(frozen=True, slots=True)

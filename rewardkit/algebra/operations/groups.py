@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Reward, as_reward
 from rewardkit.algebra.interval import ANY, UNIT, Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan
 from rewardkit.algebra.operations.rules import any_steps_out
@@ -18,7 +19,6 @@ from rewardkit.algebra.statuses import failed, strict
 from rewardkit.algebra.values import Values
 from rewardkit.batch import Floats, Mask
 from rewardkit.errors import CompileError
-from rewardkit.expression import Reward, as_reward
 
 _EPSILON: Final = 1e-6
 """What GRPO adds to a group's standard deviation (verl, core_algos.py: compute_grpo_outcome_advantage)."""

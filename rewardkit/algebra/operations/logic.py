@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Condition, Verdict, as_condition, builds
 from rewardkit.algebra.interval import UNIT, Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan, short
 from rewardkit.algebra.operations.rules import NOTHING, any_steps_out, ask_all, without
@@ -17,7 +18,6 @@ from rewardkit.algebra.print import AND, OR, UNARY, Text, chain
 from rewardkit.algebra.statuses import strict
 from rewardkit.algebra.values import Values
 from rewardkit.batch import Mask, Status
-from rewardkit.expression import Condition, Verdict, as_condition, builds
 
 
 class Logic(Operation, family=True):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, overload
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Reward, TokenReward, as_reward, builds
 from rewardkit.algebra.interval import ZERO, Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan
 from rewardkit.algebra.operations.constants import Number
@@ -17,7 +18,6 @@ from rewardkit.algebra.registry import function
 from rewardkit.algebra.values import Values, constant
 from rewardkit.batch import Mask
 from rewardkit.errors import ParameterError, shown
-from rewardkit.expression import Reward, TokenReward, as_reward, builds
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}")
 """What a name in the logs looks like: it becomes a metric key, so no slash, no blank, at most 64 characters."""

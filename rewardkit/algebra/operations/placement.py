@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Reward, TokenReward, as_reward, builds
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan
 from rewardkit.algebra.operations.rules import NOTHING, any_steps_out, ask_all
@@ -17,7 +18,6 @@ from rewardkit.algebra.print import Text, method
 from rewardkit.algebra.values import Piece, Values
 from rewardkit.batch import Floats, Mask
 from rewardkit.errors import KindError, ParameterError
-from rewardkit.expression import Reward, TokenReward, as_reward, builds
 from rewardkit.patterns import compiled
 
 

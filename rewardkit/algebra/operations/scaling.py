@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Reward, TokenReward, as_number_node, builds, number
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.operation import Case, Context, Expression, Operation, Plan
 from rewardkit.algebra.operations.constants import Number
@@ -18,7 +19,6 @@ from rewardkit.algebra.statuses import strict
 from rewardkit.algebra.values import Values
 from rewardkit.batch import Floats, Mask
 from rewardkit.errors import KindError, ParameterError
-from rewardkit.expression import Reward, TokenReward, as_number_node, builds, number
 
 
 class Scaling(Operation, family=True):

@@ -23,7 +23,7 @@ def verl_args(
     """
     from rewardkit.cli._console import show_json
     from rewardkit.cli._glue import glue
-    from rewardkit.source import load_reward
+    from rewardkit.engine.loading import load_reward
 
     module = glue("config.arguments", "config verl-args")
     found = module.reward_arguments(load_reward(reward))

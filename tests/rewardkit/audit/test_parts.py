@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 
 from rewardkit import Batch, compile, parse
+from rewardkit.algebra.expression import Reward, TokenReward
 from rewardkit.audit import FormulaSubject, problem_of
 from rewardkit.audit.parts import parts, shaping
-from rewardkit.expression import Reward, TokenReward
 from tests.strategies import batches, formulas
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from rewardkit.cli import run
-from rewardkit.source import load_reward, ready_made
+from rewardkit.engine.loading import load_reward, ready_made
 
 
 def test_it_lists_every_ready_made_reward_with_its_formula_and_purpose(rewardkit):

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 
 from rewardkit import parse
+from rewardkit.algebra.expression import Reward
+from rewardkit.analysis.mutation import Example, examples_of_file, examples_of_module, mutants, notice
+from rewardkit.engine.loading import file_value, load_reward, ready_made
 from rewardkit.errors import ConfigError, DataError
-from rewardkit.expression import Reward
-from rewardkit.mutation import Example, examples_of_file, examples_of_module, mutants, notice
-from rewardkit.source import file_value, load_reward, ready_made
 from tests.profiles import examples
 from tests.strategies import TERMS, rewards
 

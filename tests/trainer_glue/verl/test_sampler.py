@@ -131,7 +131,7 @@ def test_group_relative_and_placed_rewards_equal_the_program_s_own(clean: Any, t
     scores = program(Batch(texts, ground_truths=["4"] * 6, groups=uids, tokens=tokens, step=7))
     width = max(map(len, tokens))
     mask = [[i < len(t) for i in range(width)] for t in tokens]
-    from rewardkit.decoding import Decoder
+    from rewardkit.engine.detokenizer import Decoder
 
     decoder = Decoder(byte_tokenizer())
     expected = scores.token_rewards(mask, token_ends=lambda i: decoder.token_ends(tokens[i]))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rewardkit.source import RewardSource
+from rewardkit.engine.loading import RewardSource
 from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.wiring import wire_reward
 from trainer_glue.verl.versions.installed import find_verl

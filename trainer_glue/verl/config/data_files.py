@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from rewardkit.algebra.operations.choice import Route
+from rewardkit.algebra.term import Need
 from rewardkit.data.check import Fault, check_file
-from rewardkit.declaration import Need
+from rewardkit.engine.loading import RewardSource
 from rewardkit.errors import DataError
-from rewardkit.source import RewardSource
 from trainer_glue.verl.config.findings import Finding, Severity
 from trainer_glue.verl.config.keys import Where
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.source import RewardSource
+from rewardkit.engine.loading import RewardSource
 from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.config.keys import Where
 

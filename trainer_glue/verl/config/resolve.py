@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from rewardkit.engine.loading import RewardSource
 from rewardkit.errors import MissingDependencyError, RewardKitError
-from rewardkit.source import RewardSource
 from trainer_glue.verl import cpu
 from trainer_glue.verl.config.batches import check_batches
 from trainer_glue.verl.config.compose import composed

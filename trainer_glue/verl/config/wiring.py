@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from rewardkit.engine.loading import RewardSource, load_reward, reward_from_config
 from rewardkit.errors import RewardKitError, did_you_mean
-from rewardkit.source import RewardSource, load_reward, reward_from_config
 from trainer_glue.verl.chat_templates import CHAT_TEMPLATES
 from trainer_glue.verl.config.findings import Finding, Severity
 from trainer_glue.verl.config.written import SECTION, Written, dig, put

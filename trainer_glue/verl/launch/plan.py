@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from rewardkit.engine.loading import RewardSource
 from rewardkit.errors import ConfigError, MissingDependencyError
-from rewardkit.source import RewardSource
 from trainer_glue.verl.config import Finding, Resolved, resolve
 from trainer_glue.verl.config.recipes import config_path
 from trainer_glue.verl.config.yaml_file import read_yaml

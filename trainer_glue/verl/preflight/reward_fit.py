@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Expression, Reward, TokenReward, Verdict, as_reward
 from rewardkit.algebra.interval import ZERO, Interval
+from rewardkit.algebra.monotonicity import directions
 from rewardkit.algebra.operations.extrema import clip
 from rewardkit.algebra.operations.groups import GroupZscore
-from rewardkit.assumed import bounds_given
-from rewardkit.expression import Expression, Reward, TokenReward, Verdict, as_reward
-from rewardkit.findings import Level
-from rewardkit.findings import findings as formula_findings
-from rewardkit.mutation.mutants import replaced
-from rewardkit.polarity import directions
-from rewardkit.program import compile as compile_reward
+from rewardkit.analysis.checks import Level
+from rewardkit.analysis.checks import findings as formula_findings
+from rewardkit.analysis.conditional_bounds import bounds_given
+from rewardkit.analysis.mutation.mutants import replaced
+from rewardkit.engine.program import compile as compile_reward
 from rewardkit.terms import length
 from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.preflight.codes import found

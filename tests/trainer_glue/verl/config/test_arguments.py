@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from rewardkit.source import load_reward, reward_from_config
+from rewardkit.engine.loading import load_reward, reward_from_config
 from trainer_glue.verl.config import recipe_names, resolve
 from trainer_glue.verl.config.arguments import config_arguments, hydra_value, quoted_lines, reward_arguments
 from trainer_glue.verl.config.overrides import _plain

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.source import load_reward
+from rewardkit.engine.loading import load_reward
 from trainer_glue.verl.config.data_files import check_data
 from trainer_glue.verl.config.findings import Finding
 

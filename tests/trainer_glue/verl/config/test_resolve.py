@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from rewardkit.source import load_reward, reward_from_config
+from rewardkit.engine.loading import load_reward, reward_from_config
 from tests.profiles import examples
 from trainer_glue.verl.config import ConfigFindings, resolve
 from trainer_glue.verl.config.findings import Finding

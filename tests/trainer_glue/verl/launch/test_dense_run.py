@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("verl", reason="needs verl installed: pip install 'rewardkit-rl[verl]'")
 
 from rewardkit import Batch, compile, parse
-from rewardkit.decoding import Decoder
+from rewardkit.engine.detokenizer import Decoder
 
 pytestmark = [pytest.mark.run, pytest.mark.long]
 

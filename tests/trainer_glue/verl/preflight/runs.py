@@ -6,7 +6,7 @@ import copy
 from pathlib import Path
 from typing import Any
 
-from rewardkit.source import load_reward
+from rewardkit.engine.loading import load_reward
 from tests.models import LLAMA_3_8B
 from trainer_glue.verl.config.draft import Draft
 from trainer_glue.verl.config.findings import Finding

@@ -1,6 +1,6 @@
 """Bounds under assumptions: between which numbers a formula lies when some of its nodes are known.
 
-:mod:`rewardkit.intervals` says what can come of any response. Here a condition that the assumptions (or the bounds
+:mod:`rewardkit.algebra.bounds` says what can come of any response. Here a condition that the assumptions (or the bounds
 themselves) decide takes its branch, and a route that is assumed takes its own, so that questions such as "what can a
 wrong answer earn?" get an answer. The results are sound and, as all bounds, not always tight.
 """

@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from rewardkit.algebra.expression import MAX_DEPTH, Expression, Reward, TokenReward
 from rewardkit.algebra.operation import OPERATIONS
 from rewardkit.algebra.operations.calls import Call
 from rewardkit.algebra.registry import terms as builtin_terms
-from rewardkit.declaration import Term
+from rewardkit.algebra.term import Term
 from rewardkit.errors import FormulaError, KindError, ParseError, UnknownNameError, did_you_mean
-from rewardkit.expression import MAX_DEPTH, Expression, Reward, TokenReward
 
 JSON_VERSION: Final = 1
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Expression, Verdict
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.operation import Case, short
 from rewardkit.algebra.operations.comparisons import FALSE, TRUE
-from rewardkit.assumed import bounds_given, cases, live
-from rewardkit.expression import Expression, Verdict
-from rewardkit.finding import Certainty, Finding, Level
-from rewardkit.program import Program
-from rewardkit.witness import Witness, find_witness
+from rewardkit.analysis.conditional_bounds import bounds_given, cases, live
+from rewardkit.analysis.counterexample import Witness, find_witness
+from rewardkit.diagnostics import Certainty, Finding, Level
+from rewardkit.engine.program import Program
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rewardkit.algebra.expression import Expression, TokenReward
 from rewardkit.algebra.values import Column
 from rewardkit.batch import Batch, Score, Status
-from rewardkit.declared import COLUMN_OF, DeclaredBatch
-from rewardkit.expression import Expression, TokenReward
+from rewardkit.engine.read_guard import COLUMN_OF, DeclaredBatch
 from rewardkit.processes.timeouts import TIMED_OUT, call_in_time
 
 if TYPE_CHECKING:
-    from rewardkit.declaration import Term
+    from rewardkit.algebra.term import Term
 
 _SLACK: Final = 1e-9
 """Relative slack on declared bounds, for the rounding of a term's own arithmetic."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from rewardkit.algebra.operation import Context, Expression
 from rewardkit.algebra.values import Values
-from rewardkit.asking import Question
 from rewardkit.batch import Mask
+from rewardkit.engine.short_circuit import Question
 
 Questions = Mapping[Expression, Sequence[Question]]
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from rewardkit.algebra.expression import Expression
 from rewardkit.algebra.operation import Case
+from rewardkit.algebra.term import Cost
 from rewardkit.algebra.values import NOT_RUN
 from rewardkit.batch import Batch
-from rewardkit.declaration import Cost
-from rewardkit.expression import Expression
-from rewardkit.program import Program
+from rewardkit.engine.program import Program
 
 GOLD: Final = "42"
 _WRONG: Final = "41"

@@ -10,19 +10,19 @@ import math
 from collections.abc import Iterator, Mapping
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Expression, Reward
 from rewardkit.algebra.interval import Interval
+from rewardkit.algebra.monotonicity import directions
 from rewardkit.algebra.operation import may_step_out, short
 from rewardkit.algebra.operations.choice import When
 from rewardkit.algebra.operations.comparisons import FALSE, TRUE
 from rewardkit.algebra.operations.constants import Schedule
 from rewardkit.algebra.operations.extrema import Extremum, Maximum
 from rewardkit.algebra.operations.naming import Observe, is_observed
-from rewardkit.assumed import bounds_given
-from rewardkit.dominance import dominance
-from rewardkit.expression import Expression, Reward
-from rewardkit.finding import Certainty, Finding, Level
-from rewardkit.polarity import directions
-from rewardkit.program import Program
+from rewardkit.analysis.conditional_bounds import bounds_given
+from rewardkit.analysis.dominance import dominance
+from rewardkit.diagnostics import Certainty, Finding, Level
+from rewardkit.engine.program import Program
 
 __all__ = ["Certainty", "Finding", "Level", "findings"]
 

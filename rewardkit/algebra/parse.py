@@ -11,10 +11,10 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from rewardkit.algebra.expression import Condition, Expression, Reward, TokenReward, number
 from rewardkit.algebra.registry import callables
-from rewardkit.declaration import Term
+from rewardkit.algebra.term import Term
 from rewardkit.errors import FormulaError, KindError, ParameterError, ParseError, UnknownNameError, did_you_mean
-from rewardkit.expression import Condition, Expression, Reward, TokenReward, number
 
 MAX_FORMULA_CHARS: Final = 200_000
 """Characters of a formula's text. Formulas that people write have under 500; generated ones stay far below."""

@@ -7,9 +7,9 @@ formula's own floor where it does both, so that no spelling of a formula pays fo
 
 from __future__ import annotations
 
+from rewardkit.algebra.bounds import all_bounds
 from rewardkit.algebra.direction import Direction
 from rewardkit.algebra.operation import Expression
-from rewardkit.intervals import all_bounds
 
 
 def directions(root: Expression) -> dict[Expression, Direction]:

@@ -11,17 +11,17 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Expression
+from rewardkit.algebra.json import fingerprint
 from rewardkit.algebra.operations.placement import On
+from rewardkit.algebra.term import Cost
 from rewardkit.algebra.values import NOT_RUN, Values
-from rewardkit.assumed import bounds_given
+from rewardkit.analysis.checks import findings
+from rewardkit.analysis.conditional_bounds import bounds_given
+from rewardkit.analysis.vocabulary import ends
 from rewardkit.batch import Batch, Status
-from rewardkit.declaration import Cost
-from rewardkit.expression import Expression
-from rewardkit.findings import findings
-from rewardkit.placement import TokenEnds
-from rewardkit.program import Program
-from rewardkit.text import fingerprint
-from rewardkit.vocabulary_info import ends
+from rewardkit.engine.placement import TokenEnds
+from rewardkit.engine.program import Program
 
 _COSTS: Final = list(Cost)
 _DIRECTION: Final[Mapping[Direction, str]] = {

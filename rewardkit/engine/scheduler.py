@@ -17,14 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Expression, TokenReward
 from rewardkit.algebra.operation import Context
+from rewardkit.algebra.term import Need
 from rewardkit.algebra.values import NOT_RUN, Column, Values
-from rewardkit.asking import Question, cost, is_expensive, is_late
 from rewardkit.batch import Batch, Mask
-from rewardkit.column import run_term
-from rewardkit.declaration import Need
-from rewardkit.evaluate import evaluate, settled
-from rewardkit.expression import Expression, TokenReward
+from rewardkit.engine.combine import evaluate, settled
+from rewardkit.engine.short_circuit import Question, cost, is_expensive, is_late
+from rewardkit.engine.term_runner import run_term
 
 _DEDUPLICATE_FROM: Final = 2
 """Rows from which looking for equal ones can pay."""

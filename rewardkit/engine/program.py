@@ -16,20 +16,20 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rewardkit.algebra.bounds import all_bounds
 from rewardkit.algebra.direction import Direction
+from rewardkit.algebra.expression import Condition, Expression, Reward, TokenReward, as_reward
 from rewardkit.algebra.interval import Interval
+from rewardkit.algebra.monotonicity import directions
 from rewardkit.algebra.operation import Context
 from rewardkit.algebra.operations.naming import Named
 from rewardkit.algebra.values import NOT_RUN, Column, Piece, Values
-from rewardkit.asking import Question, questions
 from rewardkit.batch import Batch, Status
+from rewardkit.engine.combine import evaluate
+from rewardkit.engine.scheduler import Run, Spent
+from rewardkit.engine.scores import Scores
+from rewardkit.engine.short_circuit import Question, questions
 from rewardkit.errors import FormulaError, KindError
-from rewardkit.evaluate import evaluate
-from rewardkit.expression import Condition, Expression, Reward, TokenReward, as_reward
-from rewardkit.intervals import all_bounds
-from rewardkit.polarity import directions
-from rewardkit.running import Run, Spent
-from rewardkit.scores import Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def compile(reward: Reward | TokenReward | float | str) -> Program:  # noqa: A00
         FormulaError: text that doesn't parse, a Condition, or two different nodes under one name.
     """
     if isinstance(reward, str):
-        from rewardkit.text.parsing import parse
+        from rewardkit.algebra.parse import parse
 
         reward = parse(reward)
     if isinstance(reward, Condition) and not isinstance(reward, Reward):

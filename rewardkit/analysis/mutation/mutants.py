@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rewardkit.assumed import live
+from rewardkit.algebra.expression import Expression, Reward, TokenReward
+from rewardkit.analysis.conditional_bounds import live
 from rewardkit.errors import FormulaError
-from rewardkit.expression import Expression, Reward, TokenReward
 
 
 @dataclass(frozen=True, slots=True)

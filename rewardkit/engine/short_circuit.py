@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from rewardkit.algebra.expression import TokenReward
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.operation import Expression, may_step_out
-from rewardkit.declaration import Cost
-from rewardkit.expression import TokenReward
+from rewardkit.algebra.term import Cost
 
 _ORDER: Final = {Cost.CHEAP: 0, Cost.CPU: 1, Cost.WORKER: 2, Cost.REMOTE: 3}
 _EXPENSIVE_FROM: Final = _ORDER[Cost.WORKER]

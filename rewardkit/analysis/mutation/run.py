@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 
+from rewardkit.algebra.expression import Reward, TokenReward
+from rewardkit.analysis.mutation.examples import Example
+from rewardkit.analysis.mutation.mutants import Mutant, mutants
 from rewardkit.batch import Batch, Floats
+from rewardkit.engine.program import Program, compile
 from rewardkit.errors import RewardKitError
-from rewardkit.expression import Reward, TokenReward
-from rewardkit.mutation.examples import Example
-from rewardkit.mutation.mutants import Mutant, mutants
-from rewardkit.program import Program, compile
 
 _TOLERANCE: Final = 1e-6
 

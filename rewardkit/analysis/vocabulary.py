@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.operations.calls import Call
 from rewardkit.algebra.registry import Function, functions, terms
-from rewardkit.declaration import Term
+from rewardkit.algebra.term import Term
 from rewardkit.errors import UnknownNameError, did_you_mean
 
 

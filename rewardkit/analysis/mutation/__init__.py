@@ -5,8 +5,8 @@ people make: a term left out, a sign turned, a weight doubled, a gate open. A mu
 of the reward that nothing checks.
 """
 
-from rewardkit.mutation.examples import Example, examples_of_file, examples_of_module
-from rewardkit.mutation.mutants import Mutant, mutants
-from rewardkit.mutation.run import Noticed, notice
+from rewardkit.analysis.mutation.examples import Example, examples_of_file, examples_of_module
+from rewardkit.analysis.mutation.mutants import Mutant, mutants
+from rewardkit.analysis.mutation.run import Noticed, notice
 
 __all__ = ["Example", "Mutant", "Noticed", "examples_of_file", "examples_of_module", "mutants", "notice"]

@@ -20,10 +20,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from rewardkit.declaration import Need, Term
+from rewardkit.algebra.expression import Expression, Reward, TokenReward
+from rewardkit.algebra.json import fingerprint
+from rewardkit.algebra.parse import parse
+from rewardkit.algebra.term import Need, Term
 from rewardkit.errors import ConfigError, FormulaError, RewardKitError, did_you_mean
-from rewardkit.expression import Expression, Reward, TokenReward
-from rewardkit.text import fingerprint, parse
 
 DEFAULT_NAME: Final = "reward"
 """The variable that a reward file is expected to set."""
@@ -153,7 +154,7 @@ def ready_made_folder() -> Path:
     Raises:
         ConfigError: the installation has none.
     """
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     installed, checkout = package / "rewards", package.parent / "rewards"
     if installed.is_dir():
         return installed

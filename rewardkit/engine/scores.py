@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from rewardkit.algebra.values import Piece
 from rewardkit.batch import UNSCORED, Floats, Mask, Status, Statuses
+from rewardkit.engine.placement import TokenEnds, place
 from rewardkit.errors import DataError
-from rewardkit.placement import TokenEnds, place
 
 _UNSCORED = tuple(UNSCORED)
 UNSCORED_KEY: Final = "unscored"
