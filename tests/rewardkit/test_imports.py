@@ -88,3 +88,44 @@ def test_those_packages_stand_above_the_registry(source: str) -> None:
             reached.add(m)
             todo.extend(arrows[m])
     assert "rewardkit.algebra.registry" in reached
+
+
+FLOORS = (
+    {"plain data"},
+    {"algebra", "processes"},
+    {"engine"},
+    {"answers"},
+    {"terms"},
+    {"scoring"},
+    {"data"},
+    {"analysis"},
+    {"audit", "laws", "report"},
+    {"translate"},
+    {"cli"},
+)
+"""From plain data up to the command line. A room imports what stands below it."""
+
+
+ROOM_OF = {
+    **dict.fromkeys(("batch", "diagnostics", "errors", "version"), "plain data"),
+    **dict.fromkeys(("workers", "watching"), "processes"),
+    "__main__": "cli",
+}
+"""The files that lie beside the rooms."""
+
+
+def room(module: str) -> str:
+    part = module.split(".")[1]
+    return ROOM_OF.get(part, part)
+
+
+def test_every_arrow_between_rooms_points_down(capsys: pytest.CaptureFixture[str]) -> None:
+    floor = {name: i for i, names in enumerate(FLOORS) for name in names}
+    arrows: dict[str, set[str]] = {}
+    for module, targets in graph(modules()).items():
+        if module != "rewardkit":  # the public names
+            arrows.setdefault(room(module), set()).update(room(t) for t in targets if t != "rewardkit")
+    for name in sorted(arrows, key=lambda name: floor[name]):
+        print(f"{name:12} imports {', '.join(sorted(arrows[name] - {name})) or '-'}")
+    back = {(a, b) for a, targets in arrows.items() for b in targets if a != b and floor[b] >= floor[a]}
+    assert back == set(), capsys.readouterr().out
