@@ -40,9 +40,7 @@ def isolated_environment() -> dict[str, str]:
 
 def _root() -> str:
     """The folder that holds the package."""
-    import rewardkit
-
-    return os.path.dirname(os.path.dirname(os.path.abspath(rewardkit.__file__)))
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def _script_folders() -> set[str]:
