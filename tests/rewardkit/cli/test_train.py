@@ -3,11 +3,11 @@
 import importlib.util
 
 import pytest
-import yaml
 
 from rewardkit.cli.train import split
 from rewardkit.errors import ConfigError
 
+yaml = pytest.importorskip("yaml", reason="verl brings it")
 pytest.importorskip("verl", reason="needs verl installed: pip install 'rewardkit-rl[verl]'")
 
 
