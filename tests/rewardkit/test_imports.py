@@ -100,15 +100,14 @@ FLOORS = (
     {"data"},
     {"analysis"},
     {"audit", "laws", "report"},
-    {"translate"},
+    {"comparison"},
     {"cli"},
 )
 """From plain data up to the command line. A room imports what stands below it."""
 
 
 ROOM_OF = {
-    **dict.fromkeys(("batch", "diagnostics", "errors", "version"), "plain data"),
-    **dict.fromkeys(("workers", "watching"), "processes"),
+    **dict.fromkeys(("batch", "diagnostics", "errors", "patterns", "version"), "plain data"),
     "__main__": "cli",
 }
 """The files that lie beside the rooms."""
