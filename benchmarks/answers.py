@@ -1,6 +1,6 @@
 """Answer checking against verl and math-verify: both sides in one process, on the same rows.
 
-    python benchmarks/answers.py [--data FOLDER] [--rows 600] [--only gsm8k|math|hostile]
+    python benchmarks/answers.py [--data FOLDER] [--rows 600] [--only gsm8k|math|hostile|peers]
 
 ``gsm8k``: solutions, filled up to about 300 tokens with other solutions' steps, ending in a marker, a sentence or a box
 or none of these, half of them with a wrong number. Microseconds of CPU time a response.
@@ -12,26 +12,37 @@ the CPU time of the whole process tree, workers that were killed included.
 ``hostile``: a batch of 1,024 rows, and the same batch with every tenth response one that is made to cost much. The
 second may take twice the time of the first plus the deadlines that its own workers ran to.
 
-FOLDER holds ``gsm8k_test.jsonl`` and ``answer_triples.jsonl``; without it the repository's own cases are used.
+``peers``: cases, triples and rows from reports on answer checking, one row at a time, by ours and by the graders of
+math-verify, verl, TRL and inspect_ai, those that are installed. Each grader runs in a process of its own that is
+stopped after ten seconds on a row; such a row counts as a wrong verdict, and its time doesn't count.
+
+FOLDER holds ``gsm8k_test.jsonl``, ``answer_cases.jsonl``, ``answer_reports.jsonl`` and
+``answer_triples.jsonl``; without it the repository's own cases are used.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
+import importlib
 import json
 import multiprocessing
 import os
 import random
 import re
+import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from rewardkit import Batch, gsm8k, math_equal
 from rewardkit import compile as compile_reward
-from rewardkit.answers import grade_gsm8k, grade_math_many, math_grade, shared_pool
+from rewardkit.answers import grade_gsm8k, grade_math, grade_math_many, math_grade, shared_pool
 from rewardkit.answers.math_extract import has_words
 from rewardkit.batch import Status
 
@@ -231,6 +242,185 @@ def run_math(folder: Path | None) -> None:
             print(f"  ratio        {theirs / wall:9.1f} wall  {their_cpu / cpu:12.1f} CPU")
 
 
+def peer_rows(folder: Path | None) -> dict[str, list[tuple[str, Row]]]:
+    """Rows by their source, each with the term that grades it here; short answers are put into a box."""
+    if folder is None:
+        return {"cases": [("math_equal", row) for row in math_rows(None, long=False)]}
+    triples = [r for r in _lines(folder / "answer_triples.jsonl") if r["category"] == "semantic"]
+    reports = [r for r in _lines(folder / "answer_reports.jsonl") if r["formula"] in ("math_equal()", "gsm8k()")]
+    cases = [r for r in _lines(folder / "answer_cases.jsonl") if r["expect"] in ("accept", "reject")]
+    return {
+        "triples": [
+            ("math_equal", (_as_response(str(r["pred"]), r["level"] == "answer"), r["gold"], bool(r["expected"])))
+            for r in triples
+        ],
+        "reports": [
+            (str(r["formula"])[:-2], (str(r["response"]), r["ground_truth"], r["expect"] == 1)) for r in reports
+        ],
+        "cases": [
+            ("gsm8k" if r["kind"] == "gsm8k" else "math_equal", (_whole(r), r["gold"], r["expect"] == "accept"))
+            for r in cases
+        ],
+    }
+
+
+def _as_response(text: str, alone: bool) -> str:
+    inner = text.strip().strip("$")
+    is_formula = alone and "\\boxed" not in text and "$" not in inner and not has_words(inner)
+    return f"So it is $\\boxed{{{inner}}}$." if is_formula else text
+
+
+def _whole(row: dict[str, Any]) -> str:
+    return row["response"] or "".join(text * times for text, times in row["response_gen"])
+
+
+Graded = Callable[[str, str, Any], float]
+
+
+def _ours() -> Graded:
+    grade_math(r"\boxed{\sin^2 x + \cos^2 x}", "1")
+    return lambda term, response, gold: (grade_gsm8k if term == "gsm8k" else grade_math)(response, gold).value
+
+
+def _by_math_verify() -> Graded:
+    by_math_verify(r"$\sin^2 x + \cos^2 x$", "1")
+    return lambda term, response, gold: by_math_verify(response, gold)
+
+
+def _by_verl(module: str) -> Graded:
+    scorer = importlib.import_module(f"verl.utils.reward_score.{module}")
+
+    def grade(term: str, response: str, gold: Any) -> float:
+        score = scorer.compute_score(response, _one(gold))
+        return float(score[0] if isinstance(score, tuple) else score)
+
+    grade("", r"\boxed{x}", "x")
+    return grade
+
+
+def _by_trl() -> Graded:
+    from trl.rewards import accuracy_reward
+
+    def grade(term: str, response: str, gold: Any) -> float:
+        gold = _one(gold)
+        solution = gold if "$" in gold or "\\boxed" in gold else f"${gold}$"
+        return accuracy_reward([[{"role": "assistant", "content": response}]], [solution])[0] or 0.0
+
+    return grade
+
+
+def _by_inspect_ai() -> Graded:
+    import asyncio
+
+    from inspect_ai.model import ModelOutput
+    from inspect_ai.scorer import CORRECT, Target, math
+    from inspect_ai.solver import TaskState
+
+    score = math()
+
+    def grade(term: str, response: str, gold: Any) -> float:
+        output = ModelOutput.from_content("mock", response)
+        state = TaskState(model="mock/model", sample_id=0, epoch=0, input="", messages=[], output=output)
+        return float(asyncio.run(score(state, Target(_one(gold)))).value == CORRECT)
+
+    return grade
+
+
+def _one(gold: Any) -> str:
+    return str(gold[0] if isinstance(gold, list) else gold)
+
+
+PEERS: dict[str, Callable[[], Graded]] = {
+    "rewardkit": _ours,
+    "math-verify": _by_math_verify,
+    "verl math_reward": functools.partial(_by_verl, "math_reward"),
+    "verl math_verify": functools.partial(_by_verl, "math_verify"),
+    "verl prime_math": functools.partial(_by_verl, "prime_math"),
+    "TRL": _by_trl,
+    "inspect_ai": _by_inspect_ai,
+}
+ROW_SECONDS = 10.0
+
+
+def _serve(name: str, ends: Any) -> None:
+    """Grade the rows that come through a pipe; before them, say whether the grader is installed."""
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        try:
+            grade = PEERS[name]()
+        except ImportError as missing:
+            ends.send(str(missing))
+            return
+        ends.send("")
+        while True:
+            try:
+                row = ends.recv()
+            except EOFError:
+                return
+            started = time.perf_counter()
+            try:
+                value = grade(*row)
+            except Exception:
+                value = float("nan")
+            ends.send((time.perf_counter() - started, value))
+
+
+class Contained:
+    """A grader in a process of its own, started anew when a row stops it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.missing = self._start()
+
+    def _start(self) -> str:
+        context = multiprocessing.get_context("spawn")
+        self.ends, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(self.name, theirs))
+        self.process.start()
+        theirs.close()
+        return str(self.ends.recv()) if self.ends.poll(120) else "did not start"
+
+    def grade(self, row: tuple[str, str, Any]) -> tuple[float, float] | None:
+        """Seconds and verdict; None for a row that was stopped."""
+        self.ends.send(row)
+        try:
+            if self.ends.poll(ROW_SECONDS):
+                return self.ends.recv()  # type: ignore[no-any-return]
+        except EOFError:
+            pass
+        self.stop()
+        self._start()
+        return None
+
+    def stop(self) -> None:
+        """End the process and those that it started."""
+        for child in psutil.Process(self.process.pid).children(recursive=True) if self.process.is_alive() else ():
+            child.kill()
+        self.process.kill()
+        self.process.join()
+
+
+def run_peers(folder: Path | None) -> None:
+    sources = peer_rows(folder)
+    print(f"peers: {', '.join(f'{len(rows)} {name}' for name, rows in sources.items())}")
+    for name in PEERS:
+        grader = Contained(name)
+        if grader.missing:
+            print(f"  {name:17} not installed: {grader.missing}")
+            grader.stop()
+            continue
+        said = []
+        for source, rows in sources.items():
+            results = [(grader.grade((term, text, gold)), right) for term, (text, gold, right) in rows]
+            seconds = [found[0] for found, _ in results if found is not None]
+            right = sum(found is not None and (found[1] == 1) == right for found, right in results)
+            stopped = len(results) - len(seconds)
+            mean, median = 1e6 * statistics.mean(seconds), 1e6 * statistics.median(seconds)
+            share = f"{source} {right}/{len(rows)} {100 * right / len(rows):5.1f} %"
+            said.append(f"{share}  {mean:9.0f} us, median {median:7.0f}" + (f", {stopped} stopped" * bool(stopped)))
+        print(f"  {name:17} " + "\n                    ".join(said))
+        grader.stop()
+
+
 def _per_row(seconds: float, rows: Sequence[Any]) -> str:
     return f"{1e6 * seconds / len(rows):9.1f} us"
 
@@ -282,7 +472,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=None)
     parser.add_argument("--rows", type=int, default=600)
-    parser.add_argument("--only", choices=("gsm8k", "math", "hostile"), default=None)
+    parser.add_argument("--only", choices=("gsm8k", "math", "hostile", "peers"), default=None)
     options = parser.parse_args()
     folder = options.data
     if folder is None and (Path(__file__).parents[2] / "shared" / "data").is_dir():
@@ -293,6 +483,8 @@ def main() -> None:
         run_math(folder)
     if options.only in (None, "hostile"):
         run_hostile(folder)
+    if options.only in (None, "peers"):
+        run_peers(folder)
     shared_pool().close()
 
 
