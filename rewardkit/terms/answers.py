@@ -146,6 +146,11 @@ def math_equal(
     A ladder decides, cheap rungs first: equal text, exact number, equal form, lists and sets, identity at points, and
     sympy, in a worker process that is killed when an answer has used up its CPU time (TIMEOUT, not paid). No text of a
     model is ever evaluated. The parameters are the rules on which graders differ: :class:`rewardkit.answers.MathRules`.
+
+    Conditions are the sets they describe: ``x < 1 \lor x > 4`` is a union, ``x > 0 \text{ and } x < 5`` is ``(0, 5)``,
+    and a comma says "and" unless no number is both. Odd roots of negative numbers are real. Names order the values
+    that they give: ``AB = 4, CD = 5`` is ``4, 5`` and not ``5, 4``; the roots ``x_1, x_2`` have no order.
+
     Source of the task: MATH (Hendrycks et al. 2021, arXiv 2103.03874).
 
     Args:
