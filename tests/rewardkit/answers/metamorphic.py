@@ -149,7 +149,7 @@ def _written_set(rng: Random, spans: list[Span]) -> str:
     if way < 0.65 and rest and spans != [(None, None, False, False)]:
         return "\\mathbb{R} \\setminus \\left(" + " \\cup ".join(_interval(rng, s) for s in rest) + "\\right)"
     text = " \\cup ".join(_interval(rng, span) for span in spans)
-    return rng.choice(["x \\in ", "D = ", "S=", "", "", ""]) + text
+    return rng.choice(["x \\in ", "D = ", "D=", "", "", ""]) + text
 
 
 def _changed_spans(rng: Random, spans: list[Span]) -> list[Span]:
