@@ -55,6 +55,23 @@ PIECES = [
 ]  # fmt: skip
 
 
+ATOMS = ["x", "2", "9", "10", "99", "e", "\\pi", "0.5", "-1", "0", "i", "n", "10^{9}", "\\infty", "1000", "7!"]
+FORMS = [
+    "e^{@}", "(@)!", "\\ln(@)", "\\sqrt{@}", "\\sin(@)", "\\frac{1}{@}", "(@)^{@}", "@+@", "@\\cdot @", "\\binom{@}{@}",
+    "\\lfloor @ \\rfloor", "|@|", "\\gcd(@,@)", "\\log_{@} @", "\\cosh(@)", "(@) \\bmod (@)", "\\max(@,@)", "\\tan(@)",
+    "x < @", "x \\ne @", "(@,@]", "\\{@,@\\}", "[@,@)\\cup(@,@)", "\\exp(@)", "\\sqrt[3]{@}", "@\\%", "@ = @",
+    "\\lim_{x\\to @} @", "@ \\text{ or } @", "\\begin{pmatrix}@&@\\\\@&@\\end{pmatrix}", "x \\le @ \\text{ and } x > @",
+]  # fmt: skip
+
+
+def nested_formula(rng: random.Random, depth: int) -> str:
+    """A formula of the forms that answers have, nested so that many are worth more than any machine can hold."""
+    if depth == 0 or rng.random() < 0.15:
+        return rng.choice(ATOMS)
+    first, *rest = rng.choice(FORMS).split("@")
+    return first + "".join(nested_formula(rng, depth - 1) + part for part in rest)
+
+
 def _seeds() -> list[str]:
     texts: list[str] = []
     for name in ("answers_gsm8k.jsonl", "answers_math.jsonl"):
@@ -66,6 +83,8 @@ def _seeds() -> list[str]:
 
 def _text(rng: random.Random, seeds: list[str]) -> str:
     kind = rng.random()
+    if kind < 0.1:
+        return f"\\boxed{{{nested_formula(rng, rng.randint(1, 5))}}}"
     if kind < 0.45:
         return "".join(rng.choice(PIECES) for _ in range(rng.randint(0, 25)))
     if kind < 0.9:

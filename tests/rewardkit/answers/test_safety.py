@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import random
 import threading
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from rewardkit.answers.latex.tree import encoded
 from rewardkit.batch import Status
 from rewardkit.processes.worker_pool import Outcome, Pool
 from tests.quality import hostile
+from tests.rewardkit.answers.fuzz import nested_formula
 from tests.rewardkit.processes import PROBE
 
 PACKAGE = Path(rewardkit.answers.__file__).parent
@@ -190,6 +192,16 @@ def test_a_number_too_large_for_sympy_is_over_a_limit_and_dodges_no_penalty(towe
     assert scores.statuses["math_equal"].tolist() == [Status.LIMIT]
     assert scores.total.tolist() == [-1]
     assert grade_math(f"\\boxed{{{gold}}}", tower).status is Status.BAD_GOLD
+
+
+def test_no_formula_ends_in_an_error_as_a_response_or_as_a_ground_truth() -> None:
+    rng = random.Random(7)
+    formulas = [nested_formula(rng, rng.randint(1, 5)) for _ in range(120)]
+    golds = [*formulas[1:], "7"]
+    grades = grade_math_many([rf"\boxed{{{text}}}" for text in formulas], golds, cpu_seconds=0.3)
+    assert not [
+        (f, g, grade) for f, g, grade in zip(formulas, golds, grades, strict=True) if grade.status is Status.ERROR
+    ]
 
 
 def test_a_text_that_fails_a_grader_costs_its_row_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
