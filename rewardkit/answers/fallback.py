@@ -37,12 +37,15 @@ def last_statement(text: str, start: int, stop: int, prompt: str | None = None) 
         left = _sentence_start(text, low, digit)
         end = _END.search(text, digit + 1, min(stop, digit + FALLBACK_WINDOW))
         right = end.start() if end is not None else min(stop, digit + FALLBACK_WINDOW)
+        cut = False
         if left == low > start:
             left = left_edge(text, low, digit)
+            cut = left == digit
         if end is None and right < stop:
             right = right_edge(text, right, digit)
-        if left == digit or right == digit:  # a word longer than the window
-            stop = min(left, low)
+            cut = cut or right == digit
+        if cut:  # a word longer than the window
+            stop = low
             continue
         if text.find("?", right, right + FALLBACK_WINDOW) >= 0:
             if _ASKS.search(text, left, min(stop, right + FALLBACK_WINDOW)) is not None:

@@ -94,7 +94,7 @@ _FRAC: Final = r"\\[dtc]?frac\s*\{\s*"
 NUMBER: Final = re.compile(
     rf"""
     (?:(?P<sign>[-+])[ ]?)?
-    (?:{CURRENCY}[ ]?(?P<sign2>-)?)?
+    (?:{CURRENCY}[ ~]?(?P<sign2>-)?)?
     (?:
         (?P<integer>(?>{_INTEGER})) (?>\.(?P<fraction>\d++))? (?>[eE](?P<exponent>[-+]?\d{{1,6}})(?!\d))?
         (?! [ ]?/[ ]?\d | [ ]?(?:and[ ])?\d++[ ]?/[ ]?\d | [ ]?[{_VULGARS}] | [ ]?\\[dtc]?frac )
@@ -111,10 +111,10 @@ NUMBER: Final = re.compile(
 """One number in folded text. What follows it is the caller's business: ``7,2`` matches as 7, followed by ``,2``."""
 
 _SEED: Final = re.compile(rf"[\d{_VULGARS}]")
-_PREFIX: Final = re.compile(rf"(?:[-+][ ]?)?(?:{CURRENCY}[ ]?-?)?(?:{_FRAC}-?|\.)?\Z")
+_PREFIX: Final = re.compile(rf"(?:[-+][ ]?)?(?:{CURRENCY}[ ~]?-?)?(?:{_FRAC}-?|\.)?\Z")
 
 
-_BEFORE: Final = frozenset("-+$€£¥￥₹₩₽¢₺₫₴₦₱฿₪ .{}DPRsYBFKWNLp\\")
+_BEFORE: Final = frozenset("-+$~€£¥￥₹₩₽¢₺₫₴₦₱฿₪ .{}DPRsYBFKWNLp\\")
 """What may stand right before the digits of a number as part of it."""
 
 

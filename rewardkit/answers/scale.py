@@ -57,6 +57,7 @@ _SCALE: Final = re.compile(
 _POWER_OF_TEN: Final = re.compile(
     r"[ $]*(?:\\times|\\cdot|[x×*·])[ $]*10[ ]?\^[ ]?(?:\{[ ]?([-+]?\d{1,4})[ ]?\}|([-+]?\d{1,4}))(?![\d.,]*[\d^])"
 )
+_OPENING: Final = re.compile(r"(?:[ ~]|\\[ ,;:])*(\\(?:text|textrm|mathrm|mbox)\s*\{)\s*")
 _CLOSING: Final = re.compile(r"\s*\}")
 _MOST_WORDS: Final = 3
 
@@ -86,8 +87,11 @@ def in_words(text: str, value: Number, end: int) -> tuple[Number, int, str]:
         power, last, opening = power + more, word.end(), word[1] or opening
     if last > end:
         return whole(value * 10**power), last, opening
-    if not text.isascii() and (attached := _ATTACHED_WORD.match(text, end)) is not None:
-        return *_counted(text, value, attached), ""
+    if not text.isascii():
+        inside = _OPENING.match(text, end)
+        attached = _ATTACHED_WORD.match(text, end if inside is None else inside.end())
+        if attached is not None:
+            return *_counted(text, value, attached), "" if inside is None else inside[1]
     return value, end, ""
 
 

@@ -25,7 +25,7 @@ _BETWEEN: Final = re.compile(
 )
 _SIMPLE: Final = re.compile(r"[\s$]*[-+]?[\d.]+[\s$.]*\Z")
 _MAY_DIFFER: Final = re.compile(
-    r"\d\s*(?:\\[ ,:;>!a-z]|\^|~|[A-Za-z])|[^\x00-\x7f]|\A\s*[*_`\"']|[A-Z$]\s*\}?\s*\d|R[sp]\.?\s?\d"
+    r"\d\s*(?:\\[ ,:;>!a-z]|\^|~|[A-Za-z])|[^\x00-\x7f]|\A\s*[*_`\"']|[A-Z$]\s*\}?[\s~]*\d|R[sp]\.?\s*\}?[\s~]*\d"
 )
 _CLOSING: Final = re.compile(r"\s*\}")
 _GROUP_BLANK: Final = re.compile(r"(?<=\d)(?:\\[ :;>]|[~\u00a0\u2009\u202f])\s?(?=\d{3}(?!\d))")
@@ -36,7 +36,7 @@ _MARKUP: Final = re.compile(
 )
 _OTHER_LEAD: Final = re.compile(rf"\s*[{OTHER_SCRIPT}][{OTHER_SCRIPT}\s:：,，]*(?=[-+]?[$¥￥]?\s?\d[^{{}}]*\Z)")
 _OTHER_UNIT: Final = re.compile(
-    rf"(?<=[\d%])[ ~]*[{OTHER_SCRIPT}]+(?:[ ][{OTHER_SCRIPT}]+){{0,3}}[。.]?"
+    rf"(?<=[\d%$])[ ~]*[{OTHER_SCRIPT}]+(?:[ ][{OTHER_SCRIPT}]+){{0,3}}[。.]?"
     r"(?=\s*(?:[,，;；]|\\text\{ or |or\b|and\b|\Z))"
 )
 _CURRENCY_TAIL: Final = re.compile(

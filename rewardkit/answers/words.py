@@ -20,7 +20,7 @@ OTHER_SCRIPT: Final = (
 )
 """The inside of a character class: letters of scripts in which no formula is written."""
 
-OTHER_DENIAL: Final = re.compile("[不非没無未]|не|아니|नहीं|ليس|לא")
+OTHER_DENIAL: Final = re.compile("[不非没無未第]|не|아니|नहीं|ليس|לא")
 ATTACHED_OR: Final = "还是|還是|或者|或是|或|または|もしくは|あるいは|또는|혹은"
 OR_WORDS: Final = rf"oder|ou|hoặc|atau|veya|ya\s+da|lub|eller|nebo|vagy|sau|ή|или|або|أو|או|या|অথবা|หรือ|{ATTACHED_OR}"
 """What separates two answers, in other languages than English; the attached ones need no blank around them."""
@@ -68,6 +68,8 @@ def _is_name_before(text: str, start: int, end: int, before: str) -> bool:
         return True
     if CJK.match(before):
         return False
+    if before == "+":
+        return start > 1 and text[start - 2].isalpha()
     low = max(0, start - _MAX_WORD)
     found = _RUN_BEFORE.search(text, low, start)
     run = found[0] if found is not None else ""
