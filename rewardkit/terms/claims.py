@@ -14,9 +14,10 @@ from rewardkit.answers.latex.form import text_key
 from rewardkit.answers.limits import MAX_CHARS
 from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
 from rewardkit.answers.number import fold
+from rewardkit.answers.words import ATTACHED_OR, OR_WORDS
 from rewardkit.batch import Batch, Score, Status
 
-_ALTERNATIVE = re.compile(r"\b(?:or|oder|ou)\b|[\u6216]", re.IGNORECASE)
+_ALTERNATIVE = re.compile(rf"\b(?:or|o)\b|(?<![^\W_])(?:{OR_WORDS})(?![^\W_])|{ATTACHED_OR}", re.IGNORECASE)
 _READ_CHARS = 200
 _LIMIT = Score(status=Status.LIMIT, reason="too long, or too many answer markers")
 
