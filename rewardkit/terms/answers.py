@@ -56,7 +56,7 @@ def _graded(batch: Batch, grade: Callable[[str, Any, str | None], Grade]) -> Col
     return _column(grades)
 
 
-@term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True)
+@term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, version="2")
 def gsm8k(batch: Batch, *, mode: GSM8KMode = "flexible") -> Column:
     r"""1 where the response's final answer equals the ground truth as an exact number, else 0.
 
@@ -76,7 +76,7 @@ def gsm8k(batch: Batch, *, mode: GSM8KMode = "flexible") -> Column:
     return _graded(batch, lambda r, g, p: grade_gsm8k(r, g, mode=mode, prompt=p))
 
 
-@term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True)
+@term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, version="2")
 def numeric(
     batch: Batch,
     *,
@@ -100,7 +100,7 @@ def numeric(
     )
 
 
-@term(verdict=True, needs=("ground_truth",), batched=True)
+@term(verdict=True, needs=("ground_truth",), batched=True, version="2")
 def choice(batch: Batch) -> Column:
     r"""1 where the option letter that the response asserts is the ground truth's, else 0.
 
@@ -130,7 +130,7 @@ def exact(batch: Batch, *, normalize: Literal["whitespace", "words", "letters"] 
     return _graded(batch, lambda r, g, _: grade_exact(r, g, normalize=normalize))
 
 
-@term(verdict=True, needs=("ground_truth",), batched=True, cost="worker")
+@term(verdict=True, needs=("ground_truth",), batched=True, cost="worker", version="2")
 def math_equal(
     batch: Batch,
     *,

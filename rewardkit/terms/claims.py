@@ -22,7 +22,7 @@ _READ_CHARS = 200
 _LIMIT = Score(status=Status.LIMIT, reason="too long, or too many answer markers")
 
 
-@term(bounds=(0, 1), batched=True, cost="cpu")
+@term(bounds=(0, 1), batched=True, cost="cpu", version="2")
 def answer_key(batch: Batch, *, mode: Mode = "flexible") -> Sequence[Score]:
     """A number in [0, 1) that stands for the response's answer: equal for equal answers. A hash, not a grade.
 
@@ -45,7 +45,7 @@ def _hashed(answer: Answer | Status) -> Score:
     return Score((int.from_bytes(digest, "big") >> 11) / 2.0**53)
 
 
-@term(verdict=True, batched=True)
+@term(verdict=True, batched=True, version="2")
 def exactly_one_answer(batch: Batch) -> Sequence[bool | Score]:
     r"""1 where the response marks one final answer and no other; else 0.
 
