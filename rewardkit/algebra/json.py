@@ -54,12 +54,13 @@ def fingerprint(node: Expression) -> str:
 
 
 def _plain(node: Expression) -> dict[str, Any]:
-    plain: dict[str, Any] = {"op": node.operation.json_name}
-    if (term := node.operation.term) is not None:
+    operation = node.operation
+    plain: dict[str, Any] = {"op": operation.json_name}
+    if (term := operation.term) is not None:
         plain["term"] = term.name
         plain["identity"] = list(term.identity)
-    if params := node.operation.params:
-        plain["params"] = {k: _jsonable(v) for k, v in params}
+    if operation.__match_args__ and (params := operation.params):
+        plain["params"] = {name: _jsonable(value) for name, value in params}
     if node.args:
         plain["args"] = [_plain(a) for a in node.args]
     return plain
