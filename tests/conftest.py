@@ -14,7 +14,7 @@ import pytest
 
 from tests import profiles
 
-ON_REQUEST = ("long", "matrix", "vllm")
+ON_REQUEST = ("matrix", "vllm")
 """Markers of tests that run only when -m names them."""
 
 profiles.register()
@@ -26,8 +26,10 @@ for _name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS
 os.environ |= {"TERM": "dumb", "LC_ALL": "C.UTF-8"}
 with contextlib.suppress(locale.Error):
     locale.setlocale(locale.LC_ALL, "C.UTF-8")
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that starts pytest in the background has it ignored
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell that starts pytest in the background has some signals ignored, `nohup` another, and children inherit that.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

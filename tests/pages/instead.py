@@ -169,6 +169,13 @@ INSTEAD = [
         "verl's own checks take ten seconds, and configuration.md runs them",
         lambda words: [*words, "--no-verl"],
     ),
+    Instead(
+        "rewardkit config validate mine.yaml",
+        "the recipe's data is not in this folder: what llama3.md makes of it is",
+        lambda words: [*words, "data.train_files=data/train.parquet", "data.val_files=data/train.parquet"],
+    ),
+    Instead("python -m pytest", "needs the operation of the page: test_adding.py follows the page", lambda words: None),
+    Instead("python docs/make_terms.py", "needs the operation of the page: as above", lambda words: None),
     Instead("vllm serve", "needs vLLM and a GPU: the folder holds what it reads", _model_is_whole),
     Instead(
         "python ask.py http://localhost:8000/v1",

@@ -92,6 +92,13 @@ def make(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     hacked(home / "rollouts")
     scored = [{"response": f"so {n}\n#### {n}", "ground_truth": "2", "group": n // 2} for n in range(8)]
+    for page in ("doctor.md", "configuration.md"):
+        data = home / "pages" / page / "data"
+        data.mkdir(parents=True)
+        prompts = [[{"role": "user", "content": p.question}] for p in problems[:TRAIN_ROWS]]
+        answers = [{"ground_truth": p.gold} for p in problems[:TRAIN_ROWS]]
+        columns = {"prompt": prompts, "reward_model": answers, "data_source": ["openai/gsm8k"] * TRAIN_ROWS}
+        parquet.write_table(pyarrow.table(columns), data / "train.parquet")
     of_scoring = home / "pages" / "scoring.md"
     (of_scoring / "rollouts").mkdir(parents=True)
     for file in (of_scoring / "rollouts.parquet", *(of_scoring / "rollouts" / f"{n}.parquet" for n in (1, 2))):

@@ -94,6 +94,7 @@ def texts() -> dict[str, str]:
         "calls": "<tool_call>" * (size // 11),
         "boxes": "\\boxed{" * (size // 7),
         "backslashes": "\\" * size,
+        "dots": "." * (size - 1) + "a",
     }
 
 

@@ -39,7 +39,7 @@ def follow(tree: Path, *, but: str = "nothing") -> None:
         elif where == "at the end":
             path.write_text(path.read_text() + ("\n\n" if "class " in code else "") + code)
         else:
-            place = where.removeprefix("in ")
+            place = where.removeprefix("after ")
             before, line, after = re.split(rf"^({re.escape(place)}.*\n)", path.read_text(), maxsplit=1, flags=re.M)
             path.write_text(before + line + code + after)
 
@@ -83,7 +83,7 @@ def test_a_term_is_one_file_and_a_line_of_export(tree: Path) -> None:
     sources = {b["path"] for b in blocks() if "sentence" in b["code"] and b["path"].startswith("rewardkit")}
     assert sources == {"rewardkit/terms/sentences.py", "rewardkit/terms/__init__.py"}
     follow(tree)
-    result = pytest_in(tree, "tests/rewardkit/test_vocabulary.py", "-k", "sentences or every_term")
+    result = pytest_in(tree, "tests/rewardkit/test_vocabulary.py", "-k", "sentence or every_term")
     assert result.returncode == 0, result.stdout[-3000:]
     assert run(tree, "docs/make_terms.py").returncode == 0
     page = (tree / "docs" / "terms.md").read_text()

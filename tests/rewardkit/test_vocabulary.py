@@ -40,6 +40,12 @@ def test_every_term_has_a_case() -> None:
     assert set(terms()) - elsewhere == {c["formula"].partition("(")[0] for c in CASES}
 
 
+def test_every_term_is_in_the_formulas_of_the_generic_tests() -> None:
+    elsewhere = {"judge", "math_equal"}  # a server, and a worker process: test_judge.py, answers/
+    missing = set(terms()) - elsewhere - {formula.partition("(")[0] for formula in FORMULAS}
+    assert not missing, f"add {sorted(missing)} to FORMULAS of tests/quality/hostile.py"
+
+
 _PIECES = [
     "<think>",
     "</think>",

@@ -35,7 +35,7 @@ class Trainer:
     gives: str
     """What it hands over, to end the sentence "TRL hands over ..."."""
     missing: frozenset[str] = frozenset()
-    """Needs of a formula that it can't meet."""
+    """Needs of a formula that it can't meet: of `NEEDS` in `rewardkit.algebra.term`, and `step`."""
     hint: str = _CARRIES_ALL
     """What to do about a need that is missing."""
     token_level: bool = False

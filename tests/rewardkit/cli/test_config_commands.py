@@ -14,6 +14,9 @@ from rewardkit import cli
 
 pytest.importorskip("verl", reason="needs verl installed: pip install 'rewardkit-rl[verl]'")
 
+import pyarrow
+from pyarrow import parquet
+
 OLD = """\
 # mine
 data:
@@ -90,8 +93,22 @@ def test_validate_as_json(run: Any) -> None:
     assert (top_p["value"], top_p["expected"]) == (2, "more than 0 and at most 1")
 
 
+def with_data() -> list[str]:
+    """Arguments for data files that are there."""
+    row = {
+        "prompt": [{"role": "user", "content": "6 * 7?"}],
+        "reward_model": {"style": "rule", "ground_truth": "42"},
+        "data_source": "openai/gsm8k",
+    }
+    for name in ("train", "test"):
+        parquet.write_table(pyarrow.Table.from_pylist([row] * 1024), f"{name}.parquet")
+    return ["data.train_files=train.parquet", "data.val_files=test.parquet"]
+
+
 def test_validate_of_a_good_one(run: Any) -> None:
     code, out, _ = run("config", "validate", "llama3-8b-gsm8k", "--no-verl")
+    assert code == 2 and "train.parquet" in out
+    code, out, _ = run("config", "validate", "llama3-8b-gsm8k", "--no-verl", *with_data())
     assert code == 0
     assert out.splitlines()[-1].startswith("llama3-8b-gsm8k: 0 errors")
 
@@ -125,8 +142,8 @@ def test_migrate_writes_a_valid_file_and_a_report(run: Any) -> None:
         assert line in out
     text = Path("new.yaml").read_text()
     assert text.startswith("# mine\ndata:\n  train_files: train.parquet  # here\nactor_rollout_ref:\n")
-    assert run("config", "validate", "new.yaml", "--no-verl")[0] == 0
     assert sorted(p.name for p in Path().iterdir()) == ["new.yaml", "old.yaml"]
+    assert run("config", "validate", "new.yaml", "--no-verl", *with_data())[0] == 0
 
 
 def test_migrate_never_overwrites_unless_told_to(run: Any) -> None:
@@ -137,7 +154,7 @@ def test_migrate_never_overwrites_unless_told_to(run: Any) -> None:
     assert run("config", "migrate", "old.yaml", "--out", "new.yaml", "--force")[0] == 0
     assert Path("new.yaml").read_text().startswith("# mine\n")
     code, _, err = run("config", "migrate", "old.yaml", "--out", "nowhere/new.yaml")
-    assert code == 2 and "can't be written" in err
+    assert code == 2 and "no folder nowhere" in err
 
 
 def test_migrate_as_json_and_with_faults_left(run: Any) -> None:
@@ -196,7 +213,7 @@ def test_the_commands_of_the_page_run(run: Any) -> None:
     for command in commands:
         arguments = shlex.split(command)[1:]
         if arguments[:2] == ["config", "validate"]:
-            arguments += [] if "--no-verl" in arguments else ["--no-verl"]
+            arguments += [*with_data(), *([] if "--no-verl" in arguments else ["--no-verl"])]
         code, _, err = run(*arguments)
         assert code == 0, f"{command}: {err}"
 
@@ -206,7 +223,7 @@ def test_the_config_of_the_page_is_valid(run: Any) -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)
     Path("page.yaml").write_text(block)
     overrides = ["actor.ppo_mini_batch_size=64", "actor.use_dynamic_bsz=true"]
-    assert run("config", "validate", "page.yaml", *overrides, "--no-verl")[0] == 0
+    assert run("config", "validate", "page.yaml", *overrides, *with_data(), "--no-verl")[0] == 0
 
 
 def test_the_recipes_of_the_page_are_those_that_there_are(run: Any) -> None:

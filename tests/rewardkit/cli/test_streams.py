@@ -44,8 +44,8 @@ WRITES = (
     ("report dump/1.jsonl --html", ("dump/1.jsonl",)),
     ("report dump --reward r.py --html", ("r.py",)),
     ("audit r.py d.jsonl --html", ("d.jsonl", "r.py")),
-    ("recipes copy tiny --force --to", ("RECIPE",)),
-    ("migrate r.py --force --out", ("r.py",)),
+    ("config recipes copy tiny --force --to", ("RECIPE",)),
+    ("config migrate r.py --force --out", ("r.py",)),
 )
 SPELLINGS: dict[str, Callable[[Path], Path]] = {
     "itself": lambda path: path,
