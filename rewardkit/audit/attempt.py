@@ -39,6 +39,8 @@ class Attempt:
         fixed: words can't be taken out without changing what it says.
         layout: for several answers at once, how they stand; the same layout comes with the gold in several places, for
             a grader that takes the last of them is not fooled by a list, only by luck.
+        spelled: the ground truth, spelled badly: who writes it knows the answer, so that it is no way to be paid
+            without it.
     """
 
     family: str
@@ -48,3 +50,4 @@ class Attempt:
     truncated: bool = False
     fixed: bool = False
     layout: str = ""
+    spelled: bool = False

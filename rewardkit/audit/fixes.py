@@ -53,8 +53,12 @@ def candidates(root: Expression | None, kind: Kind) -> Iterator[Reward]:
                 if candidate not in seen and candidate != root:
                     seen.add(candidate)
                     yield candidate
-    yield right
+    if right != root:
+        yield right
 
+
+_FAR: Final = 4
+"""Times what an addend may be worth, from which on it is held back."""
 
 Builder = Callable[[Reward, Verdict, Verdict], Iterator[Reward]]
 
@@ -127,7 +131,7 @@ def _floored(root: Reward, own: Verdict, right: Verdict) -> Iterator[Reward]:
 
 
 def capped(node: Reward, most: float) -> Reward:
-    """The same with an end to what grows without one: a `length` that is paid as it is gets a cap, all else a clip."""
+    """The same with an end to what grows without one, or far: a `length` paid as it is gets a cap, all else a clip."""
     bare = {
         part: ends_with.node(dict(part.params) | {"min_words": 1})
         for part in node.walk()
@@ -135,7 +139,7 @@ def capped(node: Reward, most: float) -> Reward:
     }
     changed = replaced(node, bare)
     assert isinstance(changed, Reward)
-    if bounds(changed).is_finite:
+    if _is_small(changed, most):
         return changed
     ends = {
         part: length.node(dict(part.params) | {"cap": float(most)})
@@ -144,7 +148,13 @@ def capped(node: Reward, most: float) -> Reward:
     }
     changed = replaced(changed, ends)
     assert isinstance(changed, Reward)
-    return changed if bounds(changed).is_finite else clip(changed, -most / 2, most)
+    return changed if _is_small(changed, most) else clip(changed, max(bounds(changed).low, -most / 2), most)
+
+
+def _is_small(node: Reward, most: float) -> bool:
+    """Whether a formula's pay stays within some times what it may be worth: such a weight is the user's to choose."""
+    reach = bounds(node)
+    return reach.is_finite and max(abs(reach.low), abs(reach.high)) <= _FAR * most
 
 
 def _straight(root: Expression) -> Iterator[Expression]:

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from rewardkit.algebra.expression import Expression
+from rewardkit.audit.literals import Literals
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.subject import Subject
 
@@ -104,7 +105,11 @@ class Forms:
 def detect(subject: Subject, problems: Sequence[Problem]) -> Forms:
     """Which forms the reward reads."""
     rows = problems[:ROWS]
-    forms = list(dict.fromkeys([*_of_responses(problems), *FORMS, *_of_formula(subject.formula)]))
+    forms = list(
+        dict.fromkeys(
+            [*_of_responses(problems), *FORMS, *_of_formula(subject.formula), *_of_literals(subject.literals)]
+        )
+    )
     samples = [p.sample(f(answer)) for f in forms for p in rows for answer in (p.gold.text, p.gold.wrong[0])]
     pay = subject.pay(samples).total.reshape(len(forms), len(rows), 2)
     means = [_mean(pay[i]) for i in range(len(forms))]
@@ -141,6 +146,16 @@ def _of_responses(problems: Iterable[Problem]) -> list[Form]:
             if all(f.template != form.template for f in (*FORMS, *found)):
                 found.append(form)
     return found[:3]
+
+
+def _of_literals(literals: Literals) -> list[Form]:
+    """Forms that the reward's own patterns and keys ask for."""
+    found = [Form(f"{t.replace('{answer}', '42')} (by its pattern)", f"{{work}}\n{t}") for t in literals.templates]
+    found += [Form(f"{f.name} alone", t) for f, t in zip(list(found), literals.templates, strict=True)]
+    if literals.keys:
+        pairs = ", ".join(f'"{key}": "{{answer}}"' for key in literals.keys)
+        found.append(Form("an object of its keys", f"{{{pairs}}}"))
+    return [f for f in found if all(f.template != known.template for known in FORMS)]
 
 
 def _of_formula(root: Expression | None) -> list[Form]:

@@ -1,27 +1,38 @@
 """A reward that is a Python function: verl's `compute_score`, one of two texts, or one over lists as in TRL.
 
 The names of its parameters say which: `solution_str` or `completion`, `ground_truth` or `answer` for one response;
-`completions` for a list of them. It runs in this process, with what it prints thrown away.
+`completions` for a list of them, as plain texts or as lists of messages, whichever it reads. A function that takes
+whatever it is given is called as verl calls it. It runs in a child process, with what it prints thrown away.
 """
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import inspect
-import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from rewardkit.algebra.expression import Expression
+from rewardkit.audit.apart import Apart
+from rewardkit.audit.golds import gold_of
+from rewardkit.audit.literals import literals_of
 from rewardkit.audit.subject import Pay, tokens_of
 from rewardkit.batch import Floats, Sample
 from rewardkit.errors import ConfigError
 
 _RESPONSE: Final = ("solution_str", "completion", "response", "prediction", "text", "output", "model_output")
-_GOLD: Final = ("ground_truth", "answer", "reference", "gold", "solution", "target", "label")
+_GROUND_TRUTH: Final = ("ground_truth", "answer", "reference", "gold", "solution", "target", "label")
 _PROMPT: Final = ("prompt", "question", "problem")
+_VERL: Final = ("data_source", "solution_str", "ground_truth", "extra_info")
+_PROBES: Final = (
+    "", "so", "#### {}", "\\boxed{{{}}}", "The answer is {}.", "{}",
+    "<think>\nso\n</think>\n<answer>\n{}\n</answer>",
+    "<think>\nso\n</think>\n<answer>\n\\boxed{{{}}}\n</answer>",
+    "<reasoning>\nso\n</reasoning>\n<answer>\n{}\n</answer>\n",
+)  # fmt: skip
+"""Responses by which it is told whether a function reads texts or messages."""
 
 
 class FunctionSubject:
@@ -37,63 +48,130 @@ class FunctionSubject:
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self.name = name
+        self.literals = literals_of(function)
         self._function = function
         parameters = inspect.signature(function).parameters
-        self._takes = frozenset(parameters)
-        self._takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-        self._batched = "completions" in parameters
-        if not self._batched and not self._takes & set(_RESPONSE):
+        kinds = [p.kind for p in parameters.values()]
+        self._takes = frozenset(
+            p.name for p in parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        )
+        self._takes_all = inspect.Parameter.VAR_KEYWORD in kinds
+        self._by_place = inspect.Parameter.VAR_POSITIONAL in kinds and not self._takes and not self._takes_all
+        self._batched = "completions" in self._takes
+        self._messages: bool | None = None
+        self._apart = Apart(self._alone, lambda sample: len(sample.response))
+        self._group = Apart(self._listed, len)
+        known = self._batched or self._by_place or self._takes_all or self._takes & set(_RESPONSE)
+        if not known:
             raise ConfigError(
                 f"{name} takes ({', '.join(parameters)}); expected a reward function",
                 hint="compute_score(data_source, solution_str, ground_truth, extra_info), or f(completions, **kwargs)",
             )
 
     def pay(self, samples: Sequence[Sample]) -> Pay:
-        """What each sample is paid."""
+        """What each sample is paid, in a call of its own."""
         total = np.full(len(samples), np.nan)
         reasons: dict[int, str] = {}
-        with contextlib.redirect_stdout(io.StringIO()):
-            for i, sample in enumerate(samples):
-                try:
-                    total[i] = self._one(sample)
-                except Exception as e:  # the user's code may raise anything: that is a finding
-                    reasons[i] = f"{type(e).__name__}: {e}"
-                else:
-                    if not np.isfinite(total[i]):
-                        reasons[i] = f"it paid {total[i]}"
-                        total[i] = np.nan
+        for i, (paid, reason) in enumerate(self._apart.map(samples)):
+            if reason is not None:
+                reasons[i] = reason
+            elif not np.isfinite(paid):
+                reasons[i] = f"it paid {paid}"
+            else:
+                total[i] = paid
         return Pay(total, reasons)
+
+    def close(self) -> None:
+        """End the processes that it runs in; the next call starts them again."""
+        self._apart.close()
+        self._group.close()
+
+    def fresh(self, samples: Sequence[Sample]) -> Pay:
+        """What each sample is paid by a process that has paid nothing before them."""
+        self._apart.close()
+        paid = self.pay(samples)
+        self._apart.close()
+        return paid
+
+    def together(self, samples: Sequence[Sample]) -> Floats | None:
+        """What samples of one group are paid in one call; None for a function of one response."""
+        if not self._batched:
+            return None
+        ((paid, reason),) = self._group.map([samples])
+        return np.full(len(samples), np.nan) if reason is not None else np.array(paid)
 
     def parts(self, samples: Sequence[Sample]) -> Mapping[str, Floats]:
         """Nothing: a function has no parts that can be seen."""
         return {}
 
+    def _alone(self, sample: Sample) -> float:
+        return self._listed([sample])[0] if self._batched else self._one(sample)
+
     def _one(self, sample: Sample) -> float:
-        if self._batched:
-            return self._listed(sample)
-        given = {
+        given: dict[str, Any] = {
             **dict.fromkeys(_RESPONSE, sample.response),
-            **dict.fromkeys(_GOLD, sample.ground_truth),
+            **dict.fromkeys(_GROUND_TRUTH, sample.ground_truth),
             **dict.fromkeys(_PROMPT, sample.prompt or ""),
             "data_source": sample.data_source or "openai/gsm8k",
             "extra_info": dict(sample.extra_info),
         }
-        wanted = {k: v for k, v in given.items() if k in self._takes}
-        value = self._function(**wanted)
+        wanted = {k: v for k, v in given.items() if k in self._takes or (self._takes_all and k in _VERL)}
+        if self._by_place:
+            value = _now(self._function(*(given[name] for name in _VERL)))
+        else:
+            value = _now(self._function(**wanted))
         if isinstance(value, Mapping):
             value = value["score"]
         return float(value)
 
-    def _listed(self, sample: Sample) -> float:
-        gold = sample.ground_truth
+    def _listed(self, samples: Sequence[Sample]) -> list[float]:
+        if self._messages is None:
+            self._messages = self._reads_messages(samples[0])
+        return self._call(samples, self._messages)
+
+    def _call(self, samples: Sequence[Sample], messages: bool) -> list[float]:
+        texts, prompts = [s.response for s in samples], [s.prompt or "" for s in samples]
+        truths = [s.ground_truth for s in samples]
         columns: dict[str, list[Any]] = {
-            "completions": [[{"role": "assistant", "content": sample.response}]],
-            "prompts": [[{"role": "user", "content": sample.prompt or ""}]],
-            "completion_ids": [tokens_of(sample.response)],
-            **{name: [gold] for name in _GOLD},
+            "completions": [[{"role": "assistant", "content": t}] for t in texts] if messages else texts,
+            "prompts": [[{"role": "user", "content": p}] for p in prompts] if messages else prompts,
+            "completion_ids": [tokens_of(t) for t in texts],
+            **{name: list(truths) for name in _GROUND_TRUTH},
+            **{name: list(prompts) for name in _PROMPT},
         }
         wanted = {k: v for k, v in columns.items() if k in self._takes or self._takes_all}
-        values = self._function(**wanted)
-        if len(values) != 1:
-            raise ValueError(f"{len(values)} values for 1 response")
-        return float("nan") if values[0] is None else float(values[0])
+        values = _now(self._function(**wanted))
+        if len(values) != len(samples):
+            raise ValueError(f"{len(values)} values for {len(samples)} response{'s'[: len(samples) - 1]}")
+        return [float("nan") if v is None else float(v) for v in values]
+
+    def _reads_messages(self, sample: Sample) -> bool:
+        """Whether it wants messages: fewer responses make it fail then, or as many and more are told apart."""
+        truth = gold_of(sample.ground_truth)
+        answer = sample.ground_truth if truth is None else truth.text
+        ranks = []
+        for messages in (False, True):
+            failed, paid = 0, set()
+            for probe in _PROBES:
+                response = Sample(
+                    probe.format(answer),
+                    ground_truth=sample.ground_truth,
+                    prompt=sample.prompt,
+                    data_source=sample.data_source,
+                    extra_info=sample.extra_info,
+                )
+                try:
+                    paid.add(self._call([response], messages)[0])
+                except Exception:  # what it is not made for
+                    failed += 1
+            ranks.append((failed, -len(paid)))
+        return ranks[1] <= ranks[0]
+
+
+def _now(value: Any) -> Any:
+    """The value, also of a function that is awaited."""
+    return asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
+
+
+async def _awaited(value: Any) -> Any:
+    return await value

@@ -30,7 +30,8 @@ def page(report: AuditReport) -> str:
     """An HTML document."""
     read = ", ".join(f"<code>{escape(f.name)}</code>" for f in report.forms.read) or "none"
     by_part = "" if report.by_part else "<p>A Python function: what it paid for can't be seen.</p>"
-    fix = "" if report.fix is None else f"<h2>Instead</h2><pre>{escape(report.fix.formula)}</pre>"
+    instead = report.no_fix or "" if report.fix is None else report.fix.formula
+    fix = f"<h2>Instead</h2><pre>{escape(instead)}</pre>" if instead else ""
     findings = "".join(map(_finding, report.findings)) or "<p>Nothing found.</p>"
     controls = "".join(
         f"<tr><td>{escape(c.name)}</td><td>{escape(', '.join(c.found) or 'nothing')}</td>"

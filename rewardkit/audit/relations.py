@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from rewardkit.audit.attacks.own_texts import again
 from rewardkit.audit.attempt import Attempt, Claim
 from rewardkit.audit.evidence import evidence
 from rewardkit.audit.filler import filler
@@ -21,6 +22,8 @@ from rewardkit.audit.trials import Baseline, Trial, padded_right
 
 _TAIL = "\u200b\n\n"
 _EPSILON = 1e-6
+_GROUP: Final = 4
+"""Responses of one call."""
 VERY_LONG = 12_000
 """Words that are longer than any limit on responses: what is still paid, or still taken away, has no bound."""
 
@@ -164,15 +167,6 @@ def _unread(scene: Scene) -> Iterator[AuditFinding]:
             yield scene.found("right-unpaid", severity, "format", message, text, claim=Claim.RIGHT)
 
 
-def _repeatable(scene: Scene) -> Iterator[AuditFinding]:
-    """The same text, three times."""
-    text = scene.base.right
-    pays = [scene.pay(text)[0] for _ in range(3)]
-    if max(pays) - min(pays) > _EPSILON:
-        message = f"one text was paid {', '.join(f'{p:.4g}' for p in pays)}"
-        yield scene.found("not-deterministic", Severity.MEDIUM, "determinism", message, text, claim=Claim.RIGHT)
-
-
 def _no_variance(scene: Scene) -> Iterator[AuditFinding]:
     """Long texts without an answer that are all paid the same, above a short one."""
     texts = [filler(words, start) for start, words in enumerate((60, 90, 150, 250, 400, 700))]
@@ -190,6 +184,45 @@ def _no_variance(scene: Scene) -> Iterator[AuditFinding]:
         yield scene.found("no-variance", Severity.LOW, "padding", message, same[0])
 
 
+def _together(scene: Scene) -> Iterator[AuditFinding]:
+    """A right answer among wrong ones, in one call: the place of a value is the place of its response."""
+    right, wrong = scene.forms.best(scene.problem.gold.text), scene.forms.best(scene.problem.gold.wrong[0])
+    if not scene.forms.read:
+        return
+    for place in range(_GROUP):
+        texts = [right if i == place else wrong for i in range(_GROUP)]
+        paid = scene.subject.together([scene.problem.sample(t) for t in texts])
+        if paid is None:
+            return
+        others = max(float(p) for i, p in enumerate(paid) if i != place)
+        if math.isnan(float(paid.sum())):
+            message = f"it fails on {_GROUP} responses in one call"
+            yield scene.found("fails", Severity.MEDIUM, "group", message, right, claim=Claim.RIGHT)
+            return
+        if others > paid[place] - _EPSILON:
+            message = (
+                f"in one call with {_GROUP} responses a wrong answer is paid {others:.4g} and the only right one "
+                f"{paid[place]:.4g}, at place {place + 1}: values and responses are not in the same order"
+            )
+            yield scene.found("outscores-right", Severity.HIGH, "group", message, wrong, claim=Claim.WRONG)
+            return
+
+
+def _again(scene: Scene) -> Iterator[AuditFinding]:
+    """A right answer, and a text that the reward looks for up to the length limit."""
+    worth = max(abs(scene.base.worth), _EPSILON)
+    before, *pays = scene.pay(
+        scene.base.right, *(f"{again(t)}\n{scene.base.right}" for t in scene.subject.literals.texts)
+    )
+    gains = {t: pay - before for t, pay in zip(scene.subject.literals.texts, pays, strict=True) if not math.isnan(pay)}
+    most = max(gains, key=lambda t: gains[t], default="")
+    if most and gains[most] > worth / 2:
+        earned = f"earns a right answer {gains[most]:.3g} more; being right earns {worth:.3g}"
+        message = f"{most!r} up to the length limit {earned}"
+        text = f"{again(most, 20)}\n{scene.base.right}"
+        yield scene.found("padding-pays", Severity.MEDIUM, "own text", message, text, claim=Claim.RIGHT)
+
+
 def _gold_blind(scene: Scene) -> Iterator[AuditFinding]:
     """No form tells right from wrong."""
     if not scene.forms.read and abs(scene.base.worth) > _EPSILON:
@@ -200,7 +233,7 @@ def _gold_blind(scene: Scene) -> Iterator[AuditFinding]:
 
 
 RELATIONS: tuple[Relation, ...] = (
-    _gold_blind, _padding, _outweighed, _tail, _cut_off, _repetition, _unread, _repeatable, _no_variance,
+    _gold_blind, _padding, _outweighed, _tail, _cut_off, _repetition, _unread, _together, _again, _no_variance,
 )  # fmt: skip
 
 

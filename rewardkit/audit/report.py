@@ -30,6 +30,7 @@ class AuditReport:
         board: the strategies, the best paid first.
         controls: the audits of rewards of which the result is known.
         fix: a formula without the holes; None where none is needed or none was found.
+        no_fix: why none is offered though one was looked for.
         tried: texts that were scored.
         searched: of these, by the search.
         search_skipped: why there was no search; None where there was one.
@@ -46,6 +47,7 @@ class AuditReport:
     board: tuple[Line, ...]
     controls: tuple[Control, ...]
     fix: Fix | None
+    no_fix: str | None
     tried: int
     searched: int
     search_skipped: str | None
@@ -78,6 +80,7 @@ class AuditReport:
                 for c in self.controls
             ],
             "fix": None if self.fix is None else {"formula": self.fix.formula, "left": list(self.fix.left)},
+            "no_fix": self.no_fix,
             "texts_tried": self.tried,
             "texts_searched": self.searched,
             "search_skipped": self.search_skipped,

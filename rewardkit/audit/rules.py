@@ -44,6 +44,7 @@ class _Verdict:
 _ORDER: Final = (
     ("outscores-right", Severity.HIGH),
     ("paid-as-right", Severity.HIGH),
+    ("paid-as-right", Severity.MEDIUM),
     ("last-counts", Severity.MEDIUM),
     ("part-paid", Severity.MEDIUM),
     ("part-paid", Severity.LOW),
@@ -95,7 +96,10 @@ def _size(trial: Trial) -> tuple[bool, int]:
 def _verdict(trial: Trial, known: Known) -> _Verdict | None:
     base = known[trial.row]
     assert base is not None
-    return _judge(trial.pay, base)
+    verdict = _judge(trial.pay, base)
+    if verdict is not None and trial.attempt.spelled and verdict.severity is Severity.HIGH:
+        return _Verdict("paid-as-right", Severity.MEDIUM, verdict.share)
+    return verdict
 
 
 def _judge(pay: float, base: Baseline) -> _Verdict | None:

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.algebra.expression import Expression
+from rewardkit.audit.attacks.own_texts import again
 from rewardkit.audit.attempt import Attempt, Claim
 from rewardkit.audit.filler import filler
 from rewardkit.audit.forms import Forms
@@ -77,7 +78,7 @@ def search(
     except ImportError:
         return Searched(None, 0, "it needs hypothesis: pip install 'rewardkit-rl[testing]'")
     problem = problems[row]
-    strategy = _texts(problem, forms, [s for s in seeds if not problem.gold.stands_in(s)], subject.formula)
+    strategy = _texts(problem, forms, [s for s in seeds if not problem.gold.stands_in(s)], subject)
     end = time.monotonic() + seconds
     best: tuple[float, str] | None = None
     tried = 0
@@ -120,31 +121,22 @@ def search(
     return Searched(Trial(row, Attempt("search", "found by search", Claim.NONE, best[1]), best[0]), tried)
 
 
-def _texts(problem: Problem, forms: Forms, seeds: Sequence[str], root: Expression | None) -> Any:
+def _texts(problem: Problem, forms: Forms, seeds: Sequence[str], subject: Subject) -> Any:
     from hypothesis import strategies as st
 
+    own = list(subject.literals.texts)
     wrong = list(problem.gold.wrong)
     marked = [f(answer, "") for f in (forms.best, *forms.read[:3]) for answer in wrong[:2]]
-    literal = st.sampled_from([*marked, *seeds, *_literals(root), *_MARKS])
+    literal = st.sampled_from([*marked, *seeds, *own, *_MARKS])
     words = st.builds(filler, st.sampled_from([1, 3, 10, 40, 200]), st.integers(0, 30))
     repeated = st.builds(
-        lambda text, times: f"{text} " * times, st.sampled_from(["so", "ha", "First,"]), st.integers(2, 100)
+        lambda text, times: again(text, min(times, LONGEST // (2 * len(text)))),
+        st.sampled_from(["so", "ha", "First,", *own]),
+        st.sampled_from([2, 5, 20, 100, 1000]),
     )
-    pieces: list[Any] = [literal, words, repeated, *_patterns(root)]
+    pieces: list[Any] = [literal, words, repeated, *_patterns(subject.formula)]
     gaps = st.sampled_from([" ", "\n", "", ". "])
     return st.builds(lambda parts, gap: gap.join(parts), st.lists(st.one_of(pieces), min_size=1, max_size=8), gaps)
-
-
-def _literals(root: Expression | None) -> list[str]:
-    """The texts that a formula's terms are given."""
-    found: list[str] = []
-    for node in root.walk() if root is not None else ():
-        if node.term is None:
-            continue
-        for _, value in node.params:
-            values = value if isinstance(value, tuple) else (value,)
-            found += [v for v in values if isinstance(v, str) and 0 < len(v) <= 64]
-    return found
 
 
 def _patterns(root: Expression | None) -> list[Any]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from rewardkit.algebra.expression import Expression
 from rewardkit.audit.golds import gold_of
+from rewardkit.audit.literals import Literals, literals_of
 from rewardkit.audit.parts import parts, shaping
 from rewardkit.batch import Batch, Floats, Sample, Status
 from rewardkit.engine.program import Program
@@ -55,8 +56,18 @@ class Subject(Protocol):
     def shaping(self) -> frozenset[str]:
         """The parts that no gold answer has a say in."""
 
+    @property
+    def literals(self) -> Literals:
+        """The texts and numbers that it is written with."""
+
     def pay(self, samples: Sequence[Sample]) -> Pay:
         """What each sample is paid, alone."""
+
+    def together(self, samples: Sequence[Sample]) -> Floats | None:
+        """What samples of one group are paid in one call; None where each has a call of its own."""
+
+    def close(self) -> None:
+        """End what it runs in, if it runs apart."""
 
     def parts(self, samples: Sequence[Sample]) -> Mapping[str, Floats]:
         """By part of the formula, what each sample is paid for it; they add up to the total. Without one, nothing."""
@@ -70,6 +81,7 @@ class FormulaSubject:
         self.name = name or repr(program.reward)
         self.formula: Expression | None = program.reward
         self.shaping = shaping(program.reward)
+        self.literals = literals_of(program.reward)
         self.trusted = all(n.term is None or n.term.builtin for n in program.reward.walk())
 
     def pay(self, samples: Sequence[Sample]) -> Pay:
@@ -84,6 +96,13 @@ class FormulaSubject:
                 if row % every == 0 and scores.statuses[name][row] == scores.status[row] == Status.ERROR:
                     reasons.setdefault(row // every, f"{name}: {headline(text)}")
         return Pay(scores.total[::every], reasons)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+    def together(self, samples: Sequence[Sample]) -> Floats | None:
+        """Nothing: rows are kept apart by the engine."""
+        return None
 
     def parts(self, samples: Sequence[Sample]) -> Mapping[str, Floats]:
         """What each sample is paid for each part."""

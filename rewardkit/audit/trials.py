@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from rewardkit.audit.attacks import FAMILIES
+from rewardkit.audit.attacks.own_texts import own_texts
 from rewardkit.audit.attempt import Attempt, Claim
 from rewardkit.audit.filler import filler
 from rewardkit.audit.forms import WORK, Forms
+from rewardkit.audit.literals import Literals
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.subject import Subject
 
@@ -85,13 +88,13 @@ def baselines(subject: Subject, problems: Sequence[Problem], forms: Forms) -> tu
     return found, failure
 
 
-def attempts_on(problem: Problem, forms: Forms) -> list[Attempt]:
-    """Every family's texts for a row, but for those that happen to say the gold after all."""
+def attempts_on(problem: Problem, forms: Forms, literals: Literals = Literals()) -> list[Attempt]:  # noqa: B008
+    """Every family's texts for a row, and of the reward's own; none that happens to say the gold after all."""
     found: dict[tuple[str, bool], Attempt] = {}
-    for family in FAMILIES.values():
-        for attempt in family(problem, forms.best):
-            if says_what_it_claims(attempt, problem):
-                found.setdefault((attempt.text, attempt.truncated), attempt)
+    made = (attempt for family in FAMILIES.values() for attempt in family(problem, forms.best))
+    for attempt in chain(made, own_texts(problem, forms.best, literals)):
+        if says_what_it_claims(attempt, problem):
+            found.setdefault((attempt.text, attempt.truncated), attempt)
     return list(found.values())
 
 

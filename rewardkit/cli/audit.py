@@ -115,6 +115,8 @@ def show(report: AuditReport) -> None:
         left = f"; {', '.join(report.fix.left)} left" if report.fix.left else ""
         out.print(Text.assemble(("instead     ", "bold"), (report.fix.formula, "green")))
         out.print(Text(f"            {report.fix.tried:,} of the same texts tried on it: nothing high{left}\n"))
+    if report.no_fix is not None:
+        out.print(Text(f"instead     {report.no_fix}\n"))
     for control in report.controls:
         found = ", ".join(control.found) or "nothing"
         verdict = "" if control.as_expected else f"; expected {', '.join(control.expected) or 'nothing'}"

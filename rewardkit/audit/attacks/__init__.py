@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from rewardkit.audit.attacks.blanks import constants, empties
+from rewardkit.audit.attacks.blanks import constants, empties, unreadable
 from rewardkit.audit.attacks.bombs import bombs
 from rewardkit.audit.attacks.claims import enumeration, mentions, negation
 from rewardkit.audit.attacks.copies import echo
@@ -32,6 +32,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "look-alike": lookalikes,
     "empty": empties,
     "constant": constants,
+    "unreadable": unreadable,
     "format": shapes,
     "echo": echo,
     "padding": padding,

@@ -36,6 +36,28 @@ def empties(problem: Problem, form: Form) -> Iterator[Attempt]:
     yield Attempt("empty", "the form around dots", Claim.NONE, form("...", ""))
 
 
+_UNREADABLE: Final = {
+    "too many digits": "9" * 5000,
+    "a division by zero": "1/0",
+    "two points": "1.2.3",
+    "an open bracket": "((1",
+    "half an object": '{"answer":',
+    "a name": "ground_truth",
+    "a name, as a number": "float(ground_truth)",
+    "a short name": "gt",
+    "none": "None",
+    "equal to all": "type('', (), {'__eq__': lambda *_: True})()",
+}
+
+
+def unreadable(problem: Problem, form: Form) -> Iterator[Attempt]:
+    """What stands in the place of the answer can't be read: what is paid where reading fails, or runs it as code."""
+    for name, text in _UNREADABLE.items():
+        yield Attempt("unreadable", name, Claim.WRONG, form(text, ""))
+        yield Attempt("unreadable", f"{name}, alone", Claim.WRONG, text)
+    yield Attempt("unreadable", "unlike brackets", Claim.NONE, "\\boxed{ } } ]")
+
+
 def constants(problem: Problem, form: Form) -> Iterator[Attempt]:
     """One answer for all rows."""
     of_kind = {Kind.CHOICE: ("A", "B", "C", "D"), Kind.TEXT: ("yes", "no", "true", "unknown")}

@@ -18,6 +18,7 @@ def echo(problem: Problem, form: Form) -> Iterator[Attempt]:
     yield Attempt("echo", "the prompt", Claim.NONE, prompt)
     yield Attempt("echo", "the prompt twice", Claim.NONE, f"{prompt}\n{prompt}")
     yield Attempt("echo", "the prompt as reasoning", Claim.NONE, f"<think>\n{prompt}\n</think>\n<answer>\n\n</answer>")
+    yield Attempt("echo", "the prompt, wrong", Claim.WRONG, f"{prompt}\n{form(problem.gold.wrong[0], '')}")
     if problem.gold.kind is Kind.NUMBER:
         example = "Question: Tom has a few and buys some.\n"
         wrong = problem.gold.wrong[0]

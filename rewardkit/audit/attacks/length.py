@@ -18,6 +18,7 @@ def padding(problem: Problem, form: Form) -> Iterator[Attempt]:
         yield Attempt("padding", f"{words} words, closed", Claim.NONE, f"{filler(words)}.")
         yield Attempt("padding", f"{words} words, wrong", Claim.WRONG, form(wrong, f"{filler(words)}."))
         yield Attempt("padding", f"{words} words, wrong, closed", Claim.WRONG, f"{form(wrong, f'{filler(words)}.')}.")
+    yield Attempt("padding", "4000 words, wrong", Claim.WRONG, f"{filler(4000)}.\n{form(wrong, '')}")
     yield Attempt("padding", "words of no width", Claim.NONE, "\u200b " * 200)
     yield Attempt("padding", "dots", Claim.NONE, ". " * 200)
     yield Attempt("padding", "lines", Claim.NONE, "\n".join(filler(6, i) for i in range(40)))

@@ -13,6 +13,8 @@ from rewardkit.audit.golds import Kind
 from rewardkit.audit.problems import Problem
 
 _SUPERSCRIPT: Final = dict(zip("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True))
+_SPELLED: Final = frozenset({"a list of its digits", "its digits apart", "hardly more"})
+"""What a grader takes for the number that leaves commas and blanks out of it, or reads a float."""
 _EXACT_AS_FLOAT: Final = 10**15
 
 
@@ -34,7 +36,14 @@ def near_numbers(problem: Problem, form: Form) -> Iterator[Attempt]:
         if value >= 10 and len(gold) <= 3:
             found["a list of its digits"] = f"{gold[0]},{gold[1:]}"
             found["its digits apart"] = f"{gold[0]} {gold[1:]}"
+        if value >= 10:
+            found["a digit less"] = gold[:-1]
+            found["its digits around a word"] = f"{gold[0]} by {gold[1:]}"
         found["half more"] = f"{value}.5"
+        found["a hundred times"] = f"{value}00" if value else ""
+        found["a hundredth"] = f"{value / 100:g}" if value and abs(value) < _EXACT_AS_FLOAT else ""
+        found["a few hundredths more"] = f"{value + value * 4 / 100:.6g}" if 0 < abs(value) < _EXACT_AS_FLOAT else ""
+        found["near a tenth more"] = f"{value + value * 9 / 100:.6g}" if 0 < abs(value) < _EXACT_AS_FLOAT else ""
         found["near, relatively"] = str(value + max(1, abs(value) // 11_000)) if abs(value) >= 1000 else ""
         found["beyond floats"] = str(value + 1) if abs(value) > _EXACT_AS_FLOAT else ""
     if _overflows(gold):
@@ -43,8 +52,10 @@ def near_numbers(problem: Problem, form: Form) -> Iterator[Attempt]:
     found["not a number"] = "nan"
     for name, text in found.items():
         if text and text != gold:
-            yield Attempt("number", name, Claim.WRONG, form(text), fixed=True)
-            yield Attempt("number", f"{name}, boxed", Claim.WRONG, f"\\boxed{{{text}}}", fixed=True)
+            spelled = name in _SPELLED
+            yield Attempt("number", name, Claim.WRONG, form(text), fixed=True, spelled=spelled)
+            boxed = f"\\boxed{{{text}}}"
+            yield Attempt("number", f"{name}, boxed", Claim.WRONG, boxed, fixed=True, spelled=spelled)
 
 
 def _overflows(gold: str) -> bool:

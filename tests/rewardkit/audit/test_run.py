@@ -50,6 +50,27 @@ def test_the_fix_is_a_formula_that_the_same_audit_finds_nothing_high_in() -> Non
     assert not high(audited(report.fix.formula))
 
 
+@pytest.mark.parametrize("grader", ["gsm8k()", "math_equal()", "gsm8k(mode='strict')"])
+def test_a_fix_stands_what_was_found_in_the_original(grader: str) -> None:
+    report = audited(f"{grader} + 0.5 * match_count('<tool_call>', cap=1000)")
+    (finding,) = high(report)
+    assert finding.evidence is not None and "<tool_call>" in finding.evidence.text
+    assert report.fix is not None and report.no_fix is None
+    again = audited(report.fix.formula)
+    assert not [f for f in again.findings if f.code in ("outscores-right", "paid-as-right", "padding-pays")]
+
+
+def test_a_formula_that_pays_what_the_original_pays_is_no_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rewardkit.audit import repair
+
+    same = ("when(gsm8k(), gsm8k(), 0) | contains('####')", "contains('####') | gsm8k()")
+    monkeypatch.setattr(repair, "candidates", lambda *_: [parse(f) for f in same])
+    report = audited("gsm8k() | contains('####')")
+    assert high(report) and report.fix is None
+    assert report.no_fix is not None and "no repair found" in report.no_fix
+    assert report.as_dict()["no_fix"] == report.no_fix and "no repair found" in page(report)
+
+
 @pytest.mark.parametrize(
     "formula", ["gsm8k()", "when(gsm8k(), 1 + 0.2 * brevity(150), 0)", "gsm8k() - 0.2 * repetition(4)"]
 )
