@@ -18,9 +18,11 @@ from rewardkit.audit.trials import Trial, try_all
 from rewardkit.engine.program import compile
 
 ROWS: Final = 3
-REPLAYED: Final = 400
+REPLAYED: Final = 150
 """Texts of the original's audit that are tried on a candidate, the best paid first."""
 SEARCH_S: Final = 2.0
+_CHUNK: Final = 20
+"""Texts that are compared at a time: most candidates differ from the original on the first of them."""
 _BY_DESIGN: Final = frozenset({"last-counts", "part-paid"})
 """What a formula may do on purpose: take the last answer, pay a step on the way."""
 _MENDED: Final = {("padding-pays", Severity.MEDIUM)}
@@ -86,4 +88,5 @@ def _pays_the_same(subject: Subject, other: Subject, problems: Sequence[Problem]
     """Whether a candidate pays every text that was tried, and right answers, what the original does."""
     samples = [problems[t.row].sample(t.attempt.text, t.attempt.truncated) for t in texts]
     samples += [p.sample(f"{work}#### {p.gold.text}") for p in problems for work in ("", "so. " * 40)]
-    return bool(np.allclose(subject.pay(samples).total, other.pay(samples).total, atol=1e-9, equal_nan=True))
+    chunks = (samples[i : i + _CHUNK] for i in range(0, len(samples), _CHUNK))
+    return all(np.allclose(subject.pay(c).total, other.pay(c).total, atol=1e-9, equal_nan=True) for c in chunks)

@@ -24,7 +24,7 @@ def cases(name: str) -> Iterator[Any]:
     kinds: set[str] = set()
     for line in (DATA / name).read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
-        marks = [pytest.mark.long] if case["kind"] in kinds else []
+        marks = [pytest.mark.long] if case["kind"] in kinds or case.get("long") else []
         kinds.add(case["kind"])
         yield pytest.param(case, id=case["id"], marks=marks)
 

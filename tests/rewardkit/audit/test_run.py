@@ -63,7 +63,7 @@ def test_a_fix_stands_what_was_found_in_the_original(grader: str) -> None:
 def test_a_formula_that_pays_what_the_original_pays_is_no_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     from rewardkit.audit import repair
 
-    same = ("when(gsm8k(), gsm8k(), 0) | contains('####')", "contains('####') | gsm8k()")
+    same = ("when(gsm8k() | contains('####'), 1, 0)", "contains('####') | gsm8k()")
     monkeypatch.setattr(repair, "candidates", lambda *_: [parse(f) for f in same])
     report = audited("gsm8k() | contains('####')")
     assert high(report) and report.fix is None
