@@ -63,13 +63,17 @@ def holes(
         trials: texts and their pay.
         blind: whether the reward looks at no gold, so that all of it is shaping.
     """
-    if all(b is None or abs(b.usual_pay - b.floor) <= _EPSILON for b in known):
-        return [_no_signal(subject, problems, known, trials)] if trials else []
+    if not trials:
+        return []
+    silent = all(b is None or abs(b.usual_pay - b.floor) <= _EPSILON for b in known)
     by_family: dict[str, list[Trial]] = {}
     for trial in trials:
         if known[trial.row] is not None and not math.isnan(trial.pay):
             by_family.setdefault(trial.attempt.family, []).append(trial)
     found = [f for family, its in by_family.items() for f in _worst(subject, problems, known, family, its)]
+    if silent:  # only what is paid above a right answer can be told
+        nothing = _no_signal(subject, problems, known, trials)
+        found = [nothing, *(f for f in found if f.code == "outscores-right")]
     return _merged(subject, by_severity(found), blind)
 
 

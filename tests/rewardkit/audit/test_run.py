@@ -88,6 +88,11 @@ def test_the_board_has_right_answers_above_the_rest_in_a_sound_reward() -> None:
     assert all(math.isclose(sum(x.parts.values()), x.pay, abs_tol=1e-9) for x in board)
 
 
+def test_what_is_paid_above_a_right_answer_is_found_though_no_right_answer_is_paid() -> None:
+    codes = {f.code for f in high(audited("when(matches('^<plan>.*</plan>$'), 1, 0)"))}
+    assert codes == {"no-signal", "outscores-right"}
+
+
 def test_the_controls_are_as_expected() -> None:
     controls = audited("gsm8k()").controls
     assert [c.as_expected for c in controls] == [True, True]
@@ -100,7 +105,8 @@ def test_a_reward_that_pays_nothing_teaches_nothing() -> None:
 
 
 def test_the_search_finds_what_no_family_has() -> None:
-    secret = "gsm8k() + 2 * matches('zq[0-9]k')"
+    four = "(match_count('zq[0-9]k', cap=9) > 3) & (match_count('zq[0-9]k', cap=9) < 5)"  # once or many times is no use
+    secret = f"when({four}, 3, gsm8k())"
     assert not high(audited(secret))
     report = audited(secret, budget=20.0)
     assert [(f.code, f.family) for f in high(report)] == [("outscores-right", "search")]
