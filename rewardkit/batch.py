@@ -7,7 +7,7 @@ died" teach a policy different things. Nothing in here knows about formulas, ter
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
@@ -95,8 +95,12 @@ class Sample:
 class Batch:
     """Many samples, column by column. Every column that is given has one entry a row.
 
+    Columns are lists or tuples; arrays, series of pandas and columns of pyarrow are taken in their order and become
+    lists.
+
     Raises:
-        DataError: a column's length differs from the number of responses, or a response is not text.
+        DataError: a column is not a sequence, its length differs from the number of responses, or a response is not
+            text.
     """
 
     responses: Sequence[str]
@@ -118,6 +122,10 @@ class Batch:
                 "Batch(responses=...) got one string; expected a sequence of strings",
                 hint="write Batch([text]) for a batch of one",
             )
+        for name in ("responses", *_COLUMNS):
+            column = getattr(self, name)
+            if column is not None and not isinstance(column, list | tuple):
+                object.__setattr__(self, name, _listed(name, column))
         n = len(self.responses)
         for name in _COLUMNS:
             column = getattr(self, name)
@@ -165,8 +173,8 @@ class Batch:
     def of(cls, samples: Sequence[Sample], *, step: int | None = None) -> Batch:
         """Columns from rows. A column that no sample fills stays None."""
 
-        def column(values: list[Any], empty: Any = None) -> list[Any] | None:
-            return None if all(v == empty for v in values) else values
+        def column(values: list[Any]) -> list[Any] | None:
+            return None if all(v is None for v in values) else values
 
         return cls(
             responses=[s.response for s in samples],
@@ -174,7 +182,7 @@ class Batch:
             prompts=column([s.prompt for s in samples]),
             data_sources=column([s.data_source for s in samples]),
             groups=column([s.group for s in samples]),
-            extra_infos=column([s.extra_info for s in samples], {}),
+            extra_infos=[s.extra_info for s in samples] if any(s.extra_info for s in samples) else None,
             truncated=column([s.truncated for s in samples]),
             tokens=_token_column([s.tokens for s in samples]),
             step=step,
@@ -182,6 +190,17 @@ class Batch:
 
 
 _COLUMNS: Final = ("ground_truths", "prompts", "data_sources", "groups", "extra_infos", "truncated", "tokens")
+
+
+def _listed(name: str, column: Any) -> list[Any]:
+    """A column in its own order: ``series[0]`` of pandas is the row that is called 0, wherever it stands."""
+    if isinstance(column, str | bytes | bytearray | Mapping | Set) or not hasattr(column, "__len__"):
+        raise DataError(
+            f"Batch({name}=...) got a {type(column).__name__}; expected a list with one entry a row",
+            hint="write list(...) around what has an order",
+        )
+    to_pylist = getattr(column, "to_pylist", None)  # pyarrow's entries are no Python values
+    return to_pylist() if callable(to_pylist) else list(column)
 
 
 def _token_column(tokens: list[Sequence[int] | None]) -> list[Sequence[int]] | None:

@@ -17,6 +17,7 @@ import ast
 import hashlib
 import inspect
 import textwrap
+import types
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -168,7 +169,14 @@ class Term(Generic[P, K]):
         return f"<term {self.name}{self.signature} -> {self.kind.__name__}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Term) and self.identity == other.identity
+        """Equal terms run once: the same source isn't enough where a function was made with other values around it."""
+        if self is other:
+            return True
+        return (
+            isinstance(other, Term)
+            and self.identity == other.identity
+            and (self.builtin or _same_around(self.function, other.function))
+        )
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -319,5 +327,46 @@ def _source_hash(function: Callable[..., Any]) -> str:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
         content = ast.dump(tree).encode()
     except (OSError, TypeError, SyntaxError):
-        content = function.__code__.co_code + repr(function.__code__.co_consts).encode()
+        content = _byte_code(function.__code__)
+    if around := _around(function):
+        content += repr([_stable(value) for value in around]).encode()
     return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _byte_code(code: types.CodeType) -> bytes:
+    """Byte code with the names and constants that it refers to, those of functions inside it too."""
+    constants = [_byte_code(c) if isinstance(c, types.CodeType) else c for c in code.co_consts]
+    return code.co_code + repr((constants, code.co_names, code.co_varnames, code.co_freevars)).encode()
+
+
+def _around(function: Callable[..., Any]) -> list[object]:
+    """The values that a function took from the function around it."""
+    found: list[object] = []
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # not assigned yet
+            found.append(_UNASSIGNED)
+    return found
+
+
+def _stable(value: object) -> object:
+    """What a fingerprint can know of any value: a plain one itself, a function's source, the type of anything else."""
+    if value is None or type(value) in (str, bytes, bool, int, float):
+        return value
+    if type(value) is tuple:
+        return [_stable(entry) for entry in value]
+    if isinstance(value, types.FunctionType):
+        return value.__qualname__, hashlib.sha256(_byte_code(value.__code__)).hexdigest()
+    return type(value).__qualname__
+
+
+def _same_around(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
+    """Whether two functions of the same source took the same values from around them; in doubt they did not."""
+    return one is other or all(
+        a is b or (type(a) is type(b) and type(a) in (str, bytes, bool, int, float) and repr(a) == repr(b))
+        for a, b in zip(_around(one), _around(other), strict=False)
+    )
+
+
+_UNASSIGNED: Final = object()

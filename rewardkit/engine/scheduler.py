@@ -162,6 +162,8 @@ class Run:
 
 def _equal_rows(batch: Batch, needs: frozenset[Need]) -> npt.NDArray[np.intp] | None:
     """A term may read everything in a Sample that it declared, and extra_info only where it declared that."""
+    if needs & {"extra_info", "tokens", "group"}:
+        return None
     columns: list[Sequence[Any]] = [batch.responses]
     for need, column in (
         ("ground_truth", batch.ground_truths),
@@ -171,14 +173,27 @@ def _equal_rows(batch: Batch, needs: frozenset[Need]) -> npt.NDArray[np.intp] | 
     ):
         if need in needs and column is not None:
             columns.append(column)
-            if need == "ground_truth":
-                columns.append([type(gold) for gold in column])  # True equals 1, and is no number
-    if needs & {"extra_info", "tokens", "group"}:
-        return None
+    if not all(set(map(type, column)) <= _EXACT for column in columns):
+        try:
+            columns = [list(map(_key, column)) for column in columns]
+        except RecursionError:
+            return None
     seen: dict[Any, int] = {}
     keys = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-    try:
-        first = np.fromiter((seen.setdefault(key, i) for i, key in enumerate(keys)), dtype=np.intp, count=len(batch))
-    except TypeError:  # an unhashable gold, such as a list
-        return None
+    first = np.fromiter((seen.setdefault(key, i) for i, key in enumerate(keys)), dtype=np.intp, count=len(batch))
     return None if len(seen) == len(batch) else first
+
+
+_EXACT: Final = frozenset({str, type(None)})
+"""Types whose equal values are the same in all that a term could see of them, and equal no value of another type."""
+
+
+def _key(value: Any) -> Any:
+    """What is equal for values that no term can tell apart; Python's own ``==`` takes 1, 1.0 and True for one."""
+    if type(value) in _EXACT:
+        return value
+    if type(value) in (int, bool, float):
+        return type(value), repr(value) if type(value) is float else value
+    if type(value) in (list, tuple):
+        return type(value), tuple(map(_key, value))
+    return type(value), id(value)  # each is its own: what such an object calls equal may differ in its text

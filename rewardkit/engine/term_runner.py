@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _SLACK: Final = 1e-9
 """Relative slack on declared bounds, for the rounding of a term's own arithmetic."""
+_NUMBERS: Final = "biuf"
+"""Kinds of numpy arrays that hold numbers: what else becomes a float loses a part, or was a text or a date."""
 _ASYNC_LIMIT: Final = 32
 """Calls of one async term under way at once."""
 
@@ -109,15 +111,21 @@ def _from_batched(term: Term[Any, Any], batch: Batch, params: dict[str, Any], de
         answer = term.function(batch, **params)
     else:
         answer = _called(term, batch, params, deadline)
-    if isinstance(answer, Column):
+    if isinstance(answer, str | bytes | bytearray | Mapping | Set):
+        got = type(answer).__name__
+        return _all(len(batch), Status.ERROR, f"{term.name} returned a {got}; expected an array or a list")
+    if isinstance(answer, Column) and len(answer.values) == len(batch):
         return answer
+    if isinstance(answer, Column):
+        answer = answer.values
     if len(answer) != len(batch):
         return _all(
             len(batch),
             Status.ERROR,
             f"{term.name} returned {len(answer)} values for {len(batch)} rows; expected one each",
         )
-    if isinstance(answer, np.ndarray) and answer.ndim == 1 and answer.dtype != object:
+    plain = isinstance(answer, np.ndarray) and answer.dtype.kind in _NUMBERS and not np.ma.isMaskedArray(answer)
+    if plain and answer.ndim == 1:
         return Column(answer.astype(np.float64), np.zeros(len(batch), dtype=np.int8))
     return _from_answers(term, list(answer))
 
@@ -200,18 +208,27 @@ def _from_answers(term: Term[Any, Any], answers: list[Any]) -> Column:
 def _take(column: Column, i: int, answer: Any, term: Term[Any, Any]) -> None:
     """Write one row's answer into its place."""
     if isinstance(answer, Score):
-        column.values[i], column.statuses[i] = answer.value, answer.status
+        if not _is_number(answer.value):
+            raise TypeError(f"{term.name} returned a Score of {type(answer.value).__name__}; expected a number")
+        column.values[i], column.statuses[i] = answer.value, Status(answer.status)
         if answer.reason:
             column.reasons[i] = answer.reason
-    elif answer is None:
+    elif answer is None or answer is np.ma.masked:
         column.statuses[i] = Status.NOT_APPLICABLE
     elif column.tokens is not None:
         column.tokens[i] = np.asarray(answer, dtype=np.float64)
-    elif isinstance(answer, bool | int | float | np.number | np.bool_):
+    elif _is_number(answer):
         column.values[i] = float(answer)
     else:
         column.statuses[i] = Status.ERROR
         column.reasons[i] = f"{term.name} returned {type(answer).__name__}; expected a number, a Score or None"
+
+
+def _is_number(value: object) -> bool:
+    """A real number or a truth value, Python's or numpy's; no time span, which numpy counts among its integers."""
+    return isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating) and not isinstance(
+        value, np.timedelta64
+    )
 
 
 def _sum_tokens(column: Column, term: Term[Any, Any], batch: Batch) -> None:

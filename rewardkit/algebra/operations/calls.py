@@ -20,15 +20,23 @@ from rewardkit.algebra.values import Piece, Values
 from rewardkit.batch import Mask, Status
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Call(Operation):
-    """A term with its parameters, every default filled in."""
+    """A term with its parameters, every default filled in. True is not 1: equal calls run once."""
 
     called: Term[Any, Any]
     given: tuple[tuple[str, Hashable], ...]
 
     json_name = "term"
     constant = False
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Call):
+            return NotImplemented
+        return self.called == other.called and self.given == other.given and _flags(self.given) == _flags(other.given)
+
+    def __hash__(self) -> int:
+        return hash((self.called, self.given))
 
     @property
     def term(self) -> Term[Any, Any]:  # type: ignore[override]  # read only, as every field here
@@ -125,6 +133,11 @@ def _same(value: object, default: object) -> bool:
     if isinstance(default, list):
         default = tuple(default)
     return value == default and isinstance(value, bool) == isinstance(default, bool)
+
+
+def _flags(value: object) -> object:
+    """Where the truth values stand in parameters."""
+    return tuple(map(_flags, value)) if isinstance(value, tuple) else isinstance(value, bool)
 
 
 def call_of(term: Term[Any, Any], given: tuple[tuple[str, Hashable], ...]) -> Any:

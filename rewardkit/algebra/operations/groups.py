@@ -18,7 +18,7 @@ from rewardkit.algebra.registry import function
 from rewardkit.algebra.statuses import failed, strict
 from rewardkit.algebra.values import Values
 from rewardkit.batch import Floats, Mask
-from rewardkit.errors import CompileError
+from rewardkit.errors import CompileError, DataError, shown
 
 _EPSILON: Final = 1e-6
 """What GRPO adds to a group's standard deviation (verl, core_algos.py: compute_grpo_outcome_advantage)."""
@@ -80,6 +80,10 @@ def _by_group(node: Expression, v: Values, context: Context, place: Callable[[Fl
         )
     members: dict[Hashable, list[int]] = {}
     for row, group in enumerate(context.groups):
+        if group is None or not isinstance(group, Hashable) or group != group:
+            raise DataError(
+                f"row {row} has the group {shown(group)}; expected text or a number, equal for one prompt's responses"
+            )
         if v.known[row]:
             members.setdefault(group, []).append(row)
     value = np.full(context.n, np.nan)
