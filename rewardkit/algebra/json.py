@@ -29,8 +29,12 @@ def from_json(text: str, terms: Mapping[str, Term[Any, Any]] | None = None) -> R
         ParseError: not such an object, or one that a later version wrote.
         FormulaError: its parts don't make a formula.
     """
+    if not isinstance(text, str | bytes | bytearray):
+        raise ParseError(
+            f"a JSON formula is text; got {type(text).__name__}", hint="write json.dumps(...) of an object"
+        )
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as e:
         raise ParseError(f"not JSON: {e}") from None
     if not isinstance(data, dict) or "formula" not in data:
@@ -41,6 +45,15 @@ def from_json(text: str, terms: Mapping[str, Term[Any, Any]] | None = None) -> R
     if not isinstance(node, Reward | TokenReward):
         raise KindError("the JSON formula is a Condition; expected a reward", hint="pay it with when(condition, 1, 0)")
     return node
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, unless a key stands twice: of two values Python takes the last, and other readers the first."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        raise ParseError(f"the key {twice!r} stands twice in an object of the JSON formula")
+    return found
 
 
 def fingerprint(node: Expression) -> str:

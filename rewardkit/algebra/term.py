@@ -105,7 +105,7 @@ class Term(Generic[P, K]):
         self.batched = batched
         self.optional = optional
         self.version = version
-        self.builtin = function.__module__.startswith("rewardkit.terms.")
+        self.builtin = (function.__module__ or "").startswith("rewardkit.terms.")
         self._bounds = bounds
         self._floor = floor
         self._needs = needs

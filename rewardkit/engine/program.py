@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,8 @@ from rewardkit.engine.scheduler import Run, Spent
 from rewardkit.engine.scores import Scores
 from rewardkit.engine.short_circuit import Question, questions
 from rewardkit.errors import FormulaError, KindError
+
+_LARGEST: Final = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +130,14 @@ class Program:
         return evaluate(self.reward, context, self._questions)
 
     def _floored(self, root: Values) -> Values:
-        """Rows with a policy-caused failure in a place of mixed direction get the least that the formula can pay."""
+        """Rows with a policy-caused failure in a place of mixed direction get the least that the formula can pay.
+
+        Trainers hold rewards in single precision, so that a total which is infinite there is an error of its row.
+        """
         status = _public(root.status)
+        if (beyond := np.abs(root.value) > _LARGEST).any():  # NaN is not
+            status = np.where(beyond, np.int8(Status.ERROR), status).astype(np.int8)
+            root = Values(np.where(beyond, np.nan, root.value), status, root.floored & ~beyond, root.pieces)
         rows = root.floored & ~np.isnan(root.value)
         if not rows.any():
             return Values(root.value, status, root.floored, root.pieces)

@@ -72,10 +72,13 @@ class Scores:
             fill: what unscored rows get, on their last token; a number or shape (n,).
 
         Raises:
-            DataError: the mask's shape doesn't fit.
+            DataError: the mask's shape doesn't fit, or it holds anything but numbers and truth values.
             CompileError: a pattern placement and no ``token_ends``.
         """
-        where = np.asarray(mask).astype(np.bool_, copy=False)
+        given = np.asarray(mask)
+        if given.dtype.kind not in "biuf" or (given.dtype.kind == "f" and np.isnan(given).any()):
+            raise DataError(f"a mask of {given.dtype} that holds more than numbers; expected true or 1 on the tokens")
+        where = given.astype(np.bool_, copy=False)
         if where.ndim != 2 or len(where) != len(self):
             raise DataError(f"a mask of shape {where.shape} for {len(self)} responses; expected (n, tokens)")
         unscored = self.unscored

@@ -19,7 +19,7 @@ from rewardkit.algebra.print import NUMBER, Text, call, number_text
 from rewardkit.algebra.registry import function
 from rewardkit.algebra.values import Values, constant
 from rewardkit.batch import Mask
-from rewardkit.errors import MAX_INTEGER, KindError, ParameterError, shown
+from rewardkit.errors import MAX_INTEGER, DataError, KindError, ParameterError, shown
 
 
 class Constant(Operation, family=True):
@@ -106,7 +106,13 @@ class Schedule(Constant):
         return constant(self.at(self.points[0][0] if context.step is None else context.step), context.n)
 
     def at(self, step: int) -> float:
-        """The weight at a step."""
+        """The weight at a step.
+
+        Raises:
+            DataError: the step is no finite number.
+        """
+        if not isinstance(step, numbers.Real) or not math.isfinite(step):
+            raise DataError(f"the training step {shown(step)}; expected an integer from 0 on", hint="Batch(step=...)")
         steps = [s for s, _ in self.points]
         values = [v for _, v in self.points]
         if self.shape == "linear":
