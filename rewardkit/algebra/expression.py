@@ -77,6 +77,15 @@ def _misplaced(node: Expression, name: str) -> NoReturn:
     raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}")
 
 
+def _no_condition(sign: str) -> Callable[..., Any]:
+    """``&`` or ``|`` of a node that is no Condition: the error says what it expects."""
+
+    def refuse(self: Expression, other: object) -> Any:
+        return _BUILD[sign](self, other)
+
+    return refuse
+
+
 class Reward(Expression):
     """One number for each response."""
 
@@ -117,6 +126,7 @@ class Reward(Expression):
 
     if not TYPE_CHECKING:  # type checkers know what each kind has
         __getattr__ = _misplaced
+        __and__, __or__ = _no_condition("&"), _no_condition("|")
 
         def __rtruediv__(self, other: object) -> Any:
             return _BUILD["/"](other, self)
@@ -255,6 +265,8 @@ class TokenReward(Expression):
 
         def __rtruediv__(self, other: object) -> Any:
             return _BUILD["/"](other, self)
+
+        __and__, __or__ = _no_condition("&"), _no_condition("|")
 
         def _compare_tokens(self, other: object) -> NoReturn:
             as_reward(self, "a comparison")
