@@ -8,6 +8,7 @@ limit with a name.
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -55,7 +56,9 @@ def parse_any(text: str, terms: Mapping[str, Term[Any, Any]] | None = None) -> E
     if _nesting(source) > MAX_NESTING:
         raise ParseError(f"brackets or signs nest more than {MAX_NESTING} deep (MAX_NESTING)")
     try:
-        tree = ast.parse(f"({source}\n)", mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's warnings about '\\d' are for the authors of modules
+            tree = ast.parse(f"({source}\n)", mode="eval")
     except SyntaxError as e:
         line, column = (e.lineno or 1), (e.offset or 1) - 1 - (1 if (e.lineno or 1) == 1 else 0)
         raise ParseError(f"not a formula: {e.msg}\n{_pointer(source, line, column)}") from None

@@ -41,7 +41,9 @@ def row_of(item: Any, *, max_response_length: int | None = None, end_tokens: fro
     responses, columns = item.batch["responses"], item.non_tensor_batch
     width = int(responses.shape[-1])
     given = columns.get("response_len")
-    length = int(given) if given is not None else int(item.batch["attention_mask"][-width:].sum()) if width else 0
+    length = (
+        max(0, int(given)) if given is not None else int(item.batch["attention_mask"][-width:].sum()) if width else 0
+    )
     tokens = responses[:length].tolist()
     return Row(
         tokens,
@@ -60,7 +62,7 @@ def rows_of(
     given = columns.get("response_len")
     lengths = data.batch["attention_mask"].cpu().numpy()[:, -width:].sum(axis=1) if width else np.zeros(n, dtype=int)
     if given is not None:
-        lengths = np.asarray(given, dtype=int)
+        lengths = np.asarray(given, dtype=int).clip(0)
 
     def read_all(column: str, read: Callable[[Any], Any]) -> list[Any]:
         values = columns.get(column)
@@ -108,7 +110,7 @@ def prompt_of(messages: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+    return None if value is None or value != value else str(value)  # pandas writes NaN for what is missing
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -33,7 +33,7 @@ class Call(Operation):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Call):
             return NotImplemented
-        return self.called == other.called and self.given == other.given and _flags(self.given) == _flags(other.given)
+        return self.called == other.called and self.given == other.given and _alike(self.given, other.given)
 
     def __hash__(self) -> int:
         return hash((self.called, self.given))
@@ -135,9 +135,16 @@ def _same(value: object, default: object) -> bool:
     return value == default and isinstance(value, bool) == isinstance(default, bool)
 
 
-def _flags(value: object) -> object:
-    """Where the truth values stand in parameters."""
-    return tuple(map(_flags, value)) if isinstance(value, tuple) else isinstance(value, bool)
+def _alike(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether the truth values of equal parameters stand in the same places."""
+    for a, b in zip(one, other, strict=True):
+        kind = type(a)
+        if kind is tuple:
+            if not _alike(a, b):
+                return False
+        elif kind is not type(b) and bool in (kind, type(b)):
+            return False
+    return True
 
 
 def call_of(term: Term[Any, Any], given: tuple[tuple[str, Hashable], ...]) -> Any:
