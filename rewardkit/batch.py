@@ -137,6 +137,8 @@ class Batch:
                     f"Batch.responses[{i}] is {type(text).__name__}; expected str",
                     hint="decode token ids first, or write '' for an empty response",
                 )
+        if self.extra_infos is not None and not all(type(info) is dict for info in self.extra_infos):
+            object.__setattr__(self, "extra_infos", [_mapping(i, info) for i, info in enumerate(self.extra_infos)])
 
     def __len__(self) -> int:
         return len(self.responses)
@@ -201,6 +203,13 @@ def _listed(name: str, column: Any) -> list[Any]:
         )
     to_pylist = getattr(column, "to_pylist", None)  # pyarrow's entries are no Python values
     return to_pylist() if callable(to_pylist) else list(column)
+
+
+def _mapping(row: int, info: Any) -> Mapping[str, Any]:
+    """A row's extra_info; tables write None where a row has none."""
+    if info is not None and not isinstance(info, Mapping):
+        raise DataError(f"Batch.extra_infos[{row}] is {type(info).__name__}; expected a mapping or None")
+    return {} if info is None else info
 
 
 def _token_column(tokens: list[Sequence[int] | None]) -> list[Sequence[int]] | None:

@@ -117,6 +117,13 @@ class Term(Generic[P, K]):
         parameters = list(inspect.signature(function).parameters.values())
         if not parameters:
             raise ParameterError(f"the term {self.name!r} takes nothing; expected a sample or a batch, then parameters")
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise ParameterError(f"the term {self.name!r} yields its values", hint="return them: one number, or a list")
+        if batched and inspect.iscoroutinefunction(function):
+            raise ParameterError(
+                f"the term {self.name!r} is async and batched",
+                hint="leave batched=True out: the samples of an async term are awaited together",
+            )
         self._parameters = parameters[1:]
         for p in self._parameters:
             if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.POSITIONAL_ONLY):

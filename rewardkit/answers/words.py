@@ -98,6 +98,8 @@ def _is_name_before(text: str, start: int, end: int, before: str) -> bool:
 _HOST: Final = re.compile(r"(?:localhost|\w\.[a-z][\w.]*):\Z")
 _EDGE: Final = re.compile(r"[\s\u0e00-\u0eff\u1100-\u11ff\u3000-\u9fff\uac00-\ud7af\uff01-\uff0f\uff1a-\uff20]")
 
+_TO_LAST_EDGE: Final = re.compile(rf"(?s:.*){_EDGE.pattern}")
+
 
 def left_edge(text: str, at: int, stop: int) -> int:
     """The first place from ``at`` on where a window may begin without cutting a word; ``stop`` where there is none."""
@@ -111,6 +113,7 @@ def right_edge(text: str, at: int, start: int) -> int:
     """The last place up to ``at`` where a window may end without cutting a word; ``start`` where there is none."""
     if at >= len(text):
         return len(text)
-    while at > start and _EDGE.match(text, at) is None and _EDGE.match(text, at - 1) is None:
-        at -= 1
-    return at
+    if _EDGE.match(text, at) is not None:
+        return at
+    last = _TO_LAST_EDGE.match(text, start, at)
+    return start if last is None else last.end()

@@ -11,7 +11,7 @@ import pytest
 
 from rewardkit import Batch, Sample, Score, Status, compile, term
 from rewardkit.algebra.values import Column
-from rewardkit.errors import DataError
+from rewardkit.errors import DataError, ParameterError
 
 N = 4
 
@@ -135,3 +135,24 @@ def test_no_total_is_infinite_in_single_precision(placed: str) -> None:
     assert scores.status.tolist() == [Status.ERROR, Status.SCORED, Status.ERROR]
     assert np.isfinite(scores.token_rewards(np.ones((3, 2)))).all()
     assert np.isnan(scores.total).tolist() == [True, False, True]
+
+
+def test_a_row_without_extra_info_has_an_empty_one_and_a_text_is_none() -> None:
+    batch = Batch(["a", "b b"], extra_infos=[None, {"kind": "x"}])  # type: ignore[list-item]
+    assert compile("route({'x': length()}, by='kind', otherwise=0)")(batch).total.tolist() == [0, 2]
+    with pytest.raises(DataError, match=r"extra_infos\[1\] is str; expected a mapping"):
+        Batch(["a", "b"], extra_infos=[{}, "kind"])  # type: ignore[list-item]
+
+
+def test_functions_that_no_run_could_call_are_no_terms() -> None:
+    with pytest.raises(ParameterError, match="yields its values"):
+
+        @term(bounds=(0, 1))
+        def yielding(sample: Sample) -> Any:
+            yield 1.0
+
+    with pytest.raises(ParameterError, match="async and batched"):
+
+        @term(bounds=(0, 1), batched=True)
+        async def late(batch: Batch) -> list[float]:
+            return [1.0] * len(batch)
