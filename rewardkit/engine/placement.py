@@ -1,7 +1,9 @@
 """Where on the response's tokens a reward stands. Placement never changes how much it is.
 
 A reward stands on the last token unless the formula says otherwise: ``x.spread()`` divides it evenly over all tokens,
-``x.on(pattern)`` over the tokens that end a match of the pattern, and a token-level term brings its own numbers.
+``x.on(pattern)`` over the tokens that end a match of the pattern, and a token-level term brings its own numbers. In a
+trajectory of several turns, all of these are tokens that the policy wrote; patterns and token-level terms are about the
+turn that was scored.
 """
 
 from __future__ import annotations
@@ -26,7 +28,11 @@ TokenEnds = Callable[[int], npt.NDArray[np.int64]]
 
 
 def place(
-    pieces: Sequence[Piece], mask: Mask, texts: Sequence[str], token_ends: TokenEnds | None
+    pieces: Sequence[Piece],
+    mask: Mask,
+    texts: Sequence[str],
+    token_ends: TokenEnds | None,
+    scored: Mask | None = None,
 ) -> npt.NDArray[np.float32]:
     """Write pieces into a tensor of shape (n, T); everything outside the mask is 0.
 
@@ -35,6 +41,7 @@ def place(
         mask: shape (n, T), true on the policy's own response tokens.
         texts: the responses, for patterns.
         token_ends: where tokens end in the text, for patterns.
+        scored: shape (n, T), true on the tokens of that text; a part of the mask. None: all of the mask.
 
     Raises:
         CompileError: a pattern and no token_ends.
@@ -46,6 +53,7 @@ def place(
     ends = np.zeros(n)
     counts = mask.sum(axis=1)
     last = _last_tokens(mask)
+    scored = mask if scored is None else scored
     for piece in pieces:
         live = np.isfinite(piece.amount) & (counts > 0) & (piece.amount != 0)
         rows = np.flatnonzero(live)
@@ -55,12 +63,13 @@ def place(
             ends[rows] += piece.amount[rows]
         else:
             for row in rows.tolist():
-                positions = np.flatnonzero(mask[row])
+                positions = np.flatnonzero(scored[row])
                 if piece.place == "dense":
-                    _put_dense(out[row], positions, piece, row)
+                    _put_dense(out[row], positions, int(last[row]), piece, row)
                 else:
                     hits = _matches(piece.pattern, texts[row], row, len(positions), token_ends)
-                    np.add.at(out[row], positions[hits], piece.amount[row] / len(hits))
+                    at = positions[hits] if len(hits) else last[row : row + 1]
+                    np.add.at(out[row], at, piece.amount[row] / len(at))
     rows = np.flatnonzero(ends)
     out[rows, last[rows]] += ends[rows]
     return out.astype(np.float32, copy=False)
@@ -76,7 +85,7 @@ def _last_tokens(mask: Mask) -> npt.NDArray[np.int64]:
     return last
 
 
-def _put_dense(line: Floats, positions: npt.NDArray[np.intp], piece: Piece, row: int) -> None:
+def _put_dense(line: Floats, positions: npt.NDArray[np.intp], last: int, piece: Piece, row: int) -> None:
     assert piece.dense is not None
     values = piece.dense[row]
     if len(values) == len(positions):
@@ -84,19 +93,20 @@ def _put_dense(line: Floats, positions: npt.NDArray[np.intp], piece: Piece, row:
     else:  # tokens of the response that the trainer masks out: what stood there goes to the end
         kept = min(len(values), len(positions))
         line[positions[:kept]] += piece.amount[row] * values[:kept]
-        line[positions[-1]] += piece.amount[row] * float(values[kept:].sum())
+        line[last] += piece.amount[row] * float(values[kept:].sum())
 
 
 def _matches(pattern: str, text: str, row: int, count: int, token_ends: TokenEnds | None) -> npt.NDArray[np.intp]:
-    """Which of the row's tokens end a match: the first token that reaches the match's last character."""
+    """Which of the scored tokens end a match: the first that reaches the match's last character. None: no match."""
     if token_ends is None:
         raise CompileError(
             f"`.on({pattern!r})` needs to know where each token ends in the text, and this caller doesn't say",
             hint="pass token_ends=..., or place the reward with .spread()",
         )
-    ends = token_ends(row)
-    hits = [min(int(np.searchsorted(ends, end)), count - 1) for end in _match_ends(pattern, text)]
-    return np.asarray(hits or [count - 1], dtype=np.intp)
+    found = _match_ends(pattern, text) if count else []
+    if not found:
+        return np.zeros(0, dtype=np.intp)
+    return np.minimum(np.searchsorted(token_ends(row), found), count - 1)
 
 
 def _match_ends(pattern: str, text: str) -> list[int]:

@@ -60,6 +60,7 @@ class Scores:
         *,
         token_ends: TokenEnds | None = None,
         fill: npt.ArrayLike = 0.0,
+        scored: npt.ArrayLike | None = None,
     ) -> npt.NDArray[np.float32]:
         """The token-level reward tensor, shape (n, T), float32.
 
@@ -70,9 +71,13 @@ class Scores:
             mask: shape (n, T); true or 1 on the response tokens that the policy wrote.
             token_ends: for ``.on(pattern)``: where each token ends in the response's text.
             fill: what unscored rows get, on their last token; a number or shape (n,).
+            scored: shape (n, T); true on the tokens of the text that was scored, where the policy wrote more than
+                that, in several turns. ``token_ends`` and token-level terms are about these tokens; ``spread()``
+                shares a value among all tokens in the mask.
 
         Raises:
-            DataError: the mask's shape doesn't fit, or it holds anything but numbers and truth values.
+            DataError: the mask's shape doesn't fit, it holds anything but numbers and truth values, or ``scored`` is
+                true outside the mask.
             CompileError: a pattern placement and no ``token_ends``.
         """
         given = np.asarray(mask)
@@ -81,11 +86,17 @@ class Scores:
         where = given.astype(np.bool_, copy=False)
         if where.ndim != 2 or len(where) != len(self):
             raise DataError(f"a mask of shape {where.shape} for {len(self)} responses; expected (n, tokens)")
+        within = where if scored is None else np.asarray(scored).astype(np.bool_, copy=False)
+        if within is not where and (within.shape != where.shape or (within & ~where).any()):
+            raise DataError(
+                f"`scored` of shape {within.shape} is not a part of the mask of shape {where.shape}",
+                hint="what is scored was written by the policy: mask it in, too",
+            )
         unscored = self.unscored
         alive = (~unscored).astype(np.float64)
         pieces = self.pieces if self.pieces is not None else (Piece(np.where(unscored, 0.0, self.total)),)
         filled = np.where(unscored, np.broadcast_to(np.asarray(fill, dtype=np.float64), (len(self),)), 0.0)
-        return place([*(p.scaled(alive) for p in pieces), Piece(filled)], where, self.texts, token_ends)
+        return place([*(p.scaled(alive) for p in pieces), Piece(filled)], where, self.texts, token_ends, within)
 
     def summary(self) -> dict[str, float]:
         """Numbers for the logs: mean and spread of the total and of every name, and the share of each status.

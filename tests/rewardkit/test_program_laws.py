@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rewardkit import Batch, Status, bounds, compile, parse
 from rewardkit.algebra.expression import Reward, TokenReward
 from rewardkit.engine.scores import Scores
+from rewardkit.errors import DataError
 from tests.reference import Reference
 from tests.strategies import STATUSES, TERMS, batches, formulas, plain_rewards, rewards, token_rewards
 
@@ -22,6 +23,18 @@ def mask_of(batch: Batch, extra: int = 2) -> np.ndarray:
     for i, n in enumerate(counts):
         mask[i, :n] = True
     return mask
+
+
+def scattered(batch: Batch, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Masks with holes anywhere, shape (n, T): what the policy wrote, and as many of those as a row has token ids."""
+    counts = [len(t) for t in batch.tokens or ()]
+    width = 3 * max(counts, default=0) + 2
+    own, scored = np.zeros((2, len(batch), width), dtype=bool)
+    for i, n in enumerate(counts):
+        places = rng.permutation(width)
+        scored[i, places[:n]] = True
+        own[i, places[: n + rng.integers(0, n + 2)]] = True
+    return own, scored
 
 
 def ends(batch: Batch):
@@ -317,6 +330,36 @@ def test_an_overflow_is_an_error_and_never_infinite() -> None:
     scores = compile(parse("1e308 * alpha() + 1", terms=TERMS))(Batch(["alpha=3", "alpha=-2", "alpha=1"]))
     assert [Status(int(s)) for s in scores.status] == [Status.ERROR, Status.ERROR, Status.SCORED]
     assert np.isnan(scores.total[:2]).all()
+
+
+@given(formulas, batches(), st.integers(0, 2**32 - 1))
+def test_holes_in_a_mask_move_a_reward_and_never_change_it(
+    formula: Reward | TokenReward, batch: Batch, seed: int
+) -> None:
+    scores = compile(formula)(batch)
+    own, scored = scattered(batch, np.random.default_rng(seed))
+    plain = scores.token_rewards(mask_of(batch), token_ends=ends(batch), fill=7.0)
+    moved = scores.token_rewards(scored, token_ends=ends(batch), fill=7.0)
+    assert not moved[~scored].any()
+    for i, tokens in enumerate(batch.tokens or ()):
+        assert moved[i, scored[i]].tolist() == plain[i, : len(tokens)].tolist()
+    more = scores.token_rewards(own, token_ends=ends(batch), fill=7.0, scored=scored)
+    assert not more[~own].any()
+    scale = max(1.0, np.abs(more).max(initial=0.0))
+    for i in np.flatnonzero(own.any(axis=1)):
+        expected = 7.0 if scores.unscored[i] else scores.total[i]
+        np.testing.assert_allclose(more[i].sum(), expected, rtol=1e-4, atol=1e-4 * scale)
+
+
+def test_of_several_turns_a_pattern_is_searched_in_the_scored_one() -> None:
+    batch = Batch(["a=b", "abc", "a=b"], tokens=[[0] * 3] * 3)
+    own = [[1, 1, 0, 0, 1, 1, 1, 0, 1], [1, 1, 0, 0, 1, 1, 1, 0, 1], [0, 1, 1, 1, 0, 0, 0, 0, 0]]
+    scored = [[0, 0, 0, 0, 1, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1, 1, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0, 0]]
+    scores = compile(parse("(alpha() + 2).on('=')", terms=TERMS))(batch)
+    tensor = scores.token_rewards(own, token_ends=ends(batch), scored=scored)
+    assert [line.nonzero()[0].tolist() for line in tensor] == [[5], [8], [2]]
+    with pytest.raises(DataError, match="not a part of the mask"):
+        scores.token_rewards(scored, token_ends=ends(batch), scored=own)
 
 
 @pytest.mark.parametrize(

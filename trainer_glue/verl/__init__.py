@@ -1,6 +1,6 @@
 """verl's seams: the reward manager, the sampler, and what a run needs around them.
 
-verl loads the two classes by name (``pkg://trainer_glue.verl``). Nothing heavy is imported until one is asked for.
+verl loads the classes by name (``pkg://trainer_glue.verl``). Nothing heavy is imported until one is asked for.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trainer_glue.verl.agent_loop import AgentLoopManager
     from trainer_glue.verl.manager import RewardManager
     from trainer_glue.verl.sampler import ReplayBuffer, ReplayBufferAsync
 
-__all__ = ["ReplayBuffer", "ReplayBufferAsync", "RewardManager"]
+__all__ = ["AgentLoopManager", "ReplayBuffer", "ReplayBufferAsync", "RewardManager"]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,6 +20,10 @@ def __getattr__(name: str) -> Any:
         from trainer_glue.verl.manager import RewardManager
 
         return RewardManager
+    if name == "AgentLoopManager":
+        from trainer_glue.verl.agent_loop import AgentLoopManager
+
+        return AgentLoopManager
     if name in ("ReplayBuffer", "ReplayBufferAsync"):
         from trainer_glue.verl import sampler
 

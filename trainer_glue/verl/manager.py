@@ -11,6 +11,10 @@ verl           how it asks                                    what this manager 
 Requests that wait together are scored together. Its extra info has the same numeric keys for every row of a formula:
 each name's value, each term's status code and milliseconds, and ``unscored``; the sampler builds the terms' columns
 from them again.
+
+Where a response has several turns, the policy's last one that says something is scored. verl up to 0.7 says by its
+``response_mask`` which tokens are the policy's. 0.9 says nothing without `trainer_glue.verl.AgentLoopManager`: then the
+sampler, which has the mask, scores such rows.
 """
 
 from __future__ import annotations
@@ -36,9 +40,10 @@ from trainer_glue.adapters.base import AnyReward
 from trainer_glue.adapters.end_tokens import end_token_ids
 from trainer_glue.adapters.first_failures import FirstFailures
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
+from trainer_glue.verl.own import scored_mask
 from trainer_glue.verl.queue import RequestQueue
 from trainer_glue.verl.rows import Row, batch_of, row_of, rows_of
-from trainer_glue.verl.wire import SECTION, batch_info, failed_info, row_info
+from trainer_glue.verl.wire import SECTION, batch_info, deferred_info, failed_info, row_info
 
 try:
     from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase as _Base
@@ -48,6 +53,10 @@ except ImportError:  # older than 0.7, or no verl at all: the class is then used
 logger = logging.getLogger("rewardkit")
 DEADLINE_S: Final = 300.0
 """Wall time that one call of a user's term may take in the reward loop."""
+_WHOSE_IS_UNKNOWN: Final = (
+    "a response has several turns, and verl doesn't say which tokens the policy wrote: it is not scored\n"
+    "set actor_rollout_ref.rollout.agent.agent_loop_manager_class=trainer_glue.verl.AgentLoopManager"
+)
 
 
 class RewardManager(_Base):  # type: ignore[misc]
@@ -114,7 +123,11 @@ class RewardManager(_Base):  # type: ignore[misc]
         """
         try:
             item = data[-1]
-            row = row_of(item, max_response_length=self._max_response_length, end_tokens=self._end_tokens)
+            row = row_of(
+                item, self._decoder, max_response_length=self._max_response_length, end_tokens=self._end_tokens
+            )
+            if row.whose_is_unknown:
+                return self._left_to_the_sampler()
         except Exception:
             self._failures.log_once("input", traceback.format_exc())
             return self._failed()
@@ -148,13 +161,20 @@ class RewardManager(_Base):  # type: ignore[misc]
     def _result(self, scores: Scores, j: int, row: Row, spent: Mapping[str, float]) -> dict[str, Any]:
         in_v1 = row.step is not None
         score: float | None = 0.0 if scores.unscored[j] else float(scores.total[j])
-        if in_v1 and not row.tokens:
+        if in_v1 and row.is_empty:
             score = None  # verl would write it at index -1 of an empty tensor; the sampler drops the row
         return {"reward_score": score, "reward_extra_info": row_info(scores, j, spent, none_for_nan=in_v1)}
 
     def _failed(self) -> dict[str, Any]:
         """The answer for a row that could not even be read: unscored, with the keys that every row has."""
         return {"reward_score": 0.0, "reward_extra_info": failed_info(self.program)}
+
+    def _left_to_the_sampler(self) -> dict[str, Any]:
+        """The answer for a row of several turns of which nothing says which tokens the policy wrote."""
+        if self._has_sampler:
+            return {"reward_score": 0.0, "reward_extra_info": deferred_info(self.program)}
+        self._failures.log_once("turns", _WHOSE_IS_UNKNOWN)
+        return self._failed()
 
     # ------------------------------------------------------------------ verl 0.2 to 0.7.0: whole batches
 
@@ -178,7 +198,7 @@ class RewardManager(_Base):  # type: ignore[misc]
             tensor = data.batch["rm_scores"]
             return {"reward_tensor": tensor, "reward_extra_info": {}} if return_dict else tensor
         responses = data.batch["responses"]
-        rows = rows_of(data, max_response_length=self._max_response_length, end_tokens=self._end_tokens)
+        rows = rows_of(data, self._decoder, max_response_length=self._max_response_length, end_tokens=self._end_tokens)
         rows = self._with_prompts(rows, data.batch)
         step = (getattr(data, "meta_info", None) or {}).get("global_steps")
         batch = batch_of(rows, self._decoder, step=step, tokens="tokens" in self.program.needs)
@@ -194,6 +214,7 @@ class RewardManager(_Base):  # type: ignore[misc]
             mask,
             token_ends=lambda i: self._decoder.token_ends(rows[i].tokens),
             fill=fill_unscored(scores, groups),
+            scored=scored_mask({i: row.trajectory for i, row in enumerate(rows) if row.trajectory}, mask),
         )
         self._examine(batch.responses, rows, scores)
         reward_tensor = torch.from_numpy(tensor).to(responses.device)
@@ -226,10 +247,12 @@ class RewardManager(_Base):  # type: ignore[misc]
 
     def _check_seam(self, config: Any) -> None:
         """Say before the run what this verl can't carry."""
+        self._has_sampler = False
         if config is None or _Base is object or _select(config, "trainer.v1") is None:
             return
         sampler = _select(config, "trainer.v1.sampler.custom_sampler.name")
         if _select(config, "trainer.use_v1") is not False and sampler in ("ReplayBuffer", "ReplayBufferAsync"):
+            self._has_sampler = True
             return
         lacking = sorted(self.program.needs & {"group"})
         if lacking:

@@ -1,7 +1,8 @@
 """From verl's DataProto to rewardkit's columns.
 
 verl hands over dataset columns as numpy object arrays and responses as padded token ids. The versions differ in how
-they say where a response ends: 0.9 gives ``response_len`` for each row, the others pad, and mask the padding.
+they say where a response ends: 0.9 gives ``response_len`` for each row, the others pad, and mask the padding. Where a
+response has several turns, a row is about the one that is scored; see :mod:`trainer_glue.verl.own`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import numpy as np
 from rewardkit.batch import Batch
 from rewardkit.engine.detokenizer import Decoder
 from trainer_glue.adapters.messages import prompt_text
+from trainer_glue.verl.own import OWN, Trajectory, trajectory_of
 
 
 class Row(NamedTuple):
-    """One response as it came from verl. Its tokens are a list, or a view of the batch's array."""
+    """One response as it came from verl."""
 
     tokens: Sequence[int]
+    """Those of the text that is scored: a list, or a view of the batch's array."""
     truncated: bool | None
     ground_truth: Any
     prompt: str | None
@@ -27,14 +30,30 @@ class Row(NamedTuple):
     group: str | None
     extra_info: Mapping[str, Any]
     step: int | None
+    trajectory: Trajectory | None = None
+    """Where the policy did not write all of the response: the whole of it."""
+    whose_is_unknown: bool = False
+    """Whether the response has several turns and nothing says which tokens are the policy's."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is not a single token, of whomever."""
+        return self.trajectory is None and len(self.tokens) == 0
 
 
-def row_of(item: Any, *, max_response_length: int | None = None, end_tokens: frozenset[int] = frozenset()) -> Row:
+def row_of(
+    item: Any,
+    decoder: Decoder,
+    *,
+    max_response_length: int | None = None,
+    end_tokens: frozenset[int] = frozenset(),
+) -> Row:
     """The row of one item of a DataProto.
 
     Args:
         item: what ``data[i]`` gives: ``batch`` with ``responses`` (T,) and ``attention_mask`` (P + T,), and
             ``non_tensor_batch`` with the dataset's columns.
+        decoder: of the policy's tokenizer, to find the turn that says something.
         max_response_length: the length at which verl cuts, to tell a cut response from a finished one.
         end_tokens: the token ids that finish a response.
     """
@@ -45,15 +64,34 @@ def row_of(item: Any, *, max_response_length: int | None = None, end_tokens: fro
         max(0, int(given)) if given is not None else int(item.batch["attention_mask"][-width:].sum()) if width else 0
     )
     tokens = responses[:length].tolist()
-    return Row(
-        tokens,
+    known, own = _own(item, length)
+    trajectory = trajectory_of(tokens, own, decoder)
+    row = Row(
+        tokens if trajectory is None else tokens[trajectory.scored],
         _truncated(tokens, max_response_length, end_tokens),
         *(read(columns.get(column)) for column, read in _READERS.items()),
     )
+    return row if known and trajectory is None else row._replace(trajectory=trajectory, whose_is_unknown=not known)
+
+
+def _own(item: Any, length: int) -> tuple[bool, Any]:
+    """Whether it is known which of an item's tokens are the policy's, and the mask; None where all of them are."""
+    columns = item.non_tensor_batch
+    extra = columns.get("tool_extra_fields")
+    if isinstance(extra, Mapping) and OWN in extra:
+        return True, extra[OWN]
+    if "response_mask" in item.batch:
+        return True, item.batch["response_mask"][:length].cpu().numpy()
+    turns = columns.get("__num_turns__")
+    return turns is None or int(turns) <= _TURNS_OF_ONE_ANSWER, None
 
 
 def rows_of(
-    data: Any, *, max_response_length: int | None = None, end_tokens: frozenset[int] = frozenset()
+    data: Any,
+    decoder: Decoder,
+    *,
+    max_response_length: int | None = None,
+    end_tokens: frozenset[int] = frozenset(),
 ) -> list[Row]:
     """All rows of a DataProto, as `row_of` reads them one by one; tokens are views of one array."""
     columns = data.non_tensor_batch
@@ -71,7 +109,15 @@ def rows_of(
     tokens = [responses[i, :length] for i, length in enumerate(lengths.tolist())]
     truncated = [_truncated(ids, max_response_length, end_tokens) for ids in tokens]
     read = [read_all(column, reader) for column, reader in _READERS.items()]
-    return list(map(Row, tokens, truncated, *read))
+    rows = list(map(Row, tokens, truncated, *read))
+    if "response_mask" in data.batch:
+        own = data.batch["response_mask"].cpu().numpy().astype(np.bool_)
+        inside = np.arange(width) < np.asarray(lengths)[:, None]
+        for i in np.flatnonzero((inside & ~own).any(axis=1)).tolist():
+            trajectory = trajectory_of(tokens[i], own[i], decoder)
+            assert trajectory is not None
+            rows[i] = rows[i]._replace(tokens=tokens[i][trajectory.scored], trajectory=trajectory)
+    return rows
 
 
 def batch_of(rows: Sequence[Row], decoder: Decoder, *, step: int | None = None, tokens: bool = True) -> Batch:
@@ -121,6 +167,8 @@ def _number(value: Any) -> int | None:
     return None if value is None else int(value)
 
 
+_TURNS_OF_ONE_ANSWER: Final = 2
+"""What verl counts for a question and its answer."""
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "reward_model": ground_truth_of,
     "raw_prompt": prompt_of,

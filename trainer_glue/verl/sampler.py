@@ -5,14 +5,17 @@ to the trainer, so this is where the formula's second stage runs: the terms' val
 group-relative parts, schedules and placement are worked out here. Terms that read tokens run here too; nothing that ran
 in the reward loop runs again.
 
+verl stores whose tokens are whose, so that rewards stand on the policy's own tokens only. A response of several turns
+that the reward loop was not told this of is scored here; with `trainer_glue.verl.AgentLoopManager` there is none.
+
 Writes ``reward/...`` into the metrics of every training step: the total's and each name's mean and spread, the share
 of each status, each term's milliseconds a row, and the share of unscored rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -21,19 +24,21 @@ from tensordict import TensorDict
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer as _VerlSync
 from verl.trainer.ppo.v1.replay_buffer import ReplayBufferAsync as _VerlAsync
 
-from rewardkit.algebra.expression import TokenReward
+from rewardkit.algebra.expression import Expression, TokenReward
 from rewardkit.algebra.operations.placement import On
 from rewardkit.algebra.values import Column
-from rewardkit.batch import Batch
+from rewardkit.batch import Batch, Mask
 from rewardkit.engine.detokenizer import Decoder
 from rewardkit.engine.loading import reward_from_config
 from rewardkit.engine.program import Leaves, Program, compile
 from rewardkit.engine.scores import Scores
 from rewardkit.engine.term_runner import run_term
 from rewardkit.errors import CompileError
+from rewardkit.processes.budget import batch_budget
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
-from trainer_glue.verl.rows import ground_truth_of, prompt_of
-from trainer_glue.verl.wire import PREFIX, SECTION, column_of, mean_milliseconds
+from trainer_glue.verl.own import OWN, Trajectory, scored_mask, trajectory_of
+from trainer_glue.verl.rows import Row, batch_of, ground_truth_of, prompt_of
+from trainer_glue.verl.wire import PREFIX, SECTION, column_of, is_deferred, mean_milliseconds
 
 
 class _Rewarding:
@@ -75,11 +80,24 @@ class _Rewarding:
     def _finish(self, rows: _Rows, step: int) -> Scores:
         """Stage two over the columns that the reward loop sent."""
         columns = {node: rows.column(name) for name, node in self._program.terms.items()}
+        self._score_unseen(rows, columns, step)
+        if rows.reads_tokens:
+            rows.find_scored_turns(self._decode())
         batch = rows.batch(step, self._texts(rows))
         for node in columns:
             if isinstance(node, TokenReward):  # one number a token does not fit through the reward loop
                 columns[node] = run_term(node, batch)
         return self._program.finish(Leaves(batch, columns), step=step, groups=rows.uids)
+
+    def _score_unseen(self, rows: _Rows, columns: Mapping[Expression, Column], step: int) -> None:
+        """Stage one for the rows of several turns that the reward loop could not, or did not, take apart."""
+        if not rows.unseen:
+            return
+        batch = batch_of(rows.read_unseen(self._decode(), step), self._decode(), step=step)
+        with batch_budget():
+            found = self._program.leaves(batch).columns
+        for node, column in columns.items():
+            column.put(rows.unseen, found[node])
 
     def _texts(self, rows: _Rows) -> list[str]:
         if not rows.reads_tokens:
@@ -95,7 +113,7 @@ class _Rewarding:
 
     def _write(self, rows: _Rows, scores: Scores) -> None:
         """Write back what the reward loop could not: only where something differs from what it wrote."""
-        placed = isinstance(self._program.reward, TokenReward)
+        placed = isinstance(self._program.reward, TokenReward) or rows.end_on_others_tokens or bool(rows.unseen)
         grouped = "group" in self._program.needs or "step" in self._program.needs
         if not (placed or grouped or scores.unscored.any()):
             return
@@ -107,6 +125,7 @@ class _Rewarding:
             mask,
             token_ends=lambda i: self._decode().token_ends(rows.tokens[i]),
             fill=fill_unscored(scores, rows.uids),
+            scored=rows.scored_mask(mask),
         )
         lines = [torch.from_numpy(tensor[i, :n].copy()) for i, n in enumerate(lengths)]
         fields = TensorDict(
@@ -139,7 +158,7 @@ class _Rows:
     def __init__(self, batch: Any, final: Sequence[int], partition: str, program: Program) -> None:
         self.keys = [batch.keys[i] for i in final]
         self.partition = partition
-        self._terms = tuple(program.terms)
+        self._program = program
         dense = any(isinstance(node, TokenReward) for node in program.reward.walk())
         self.reads_tokens = dense and program.needs & {"tokens"} != set() and _reads_text(program)
         wanted = ["uid", "extra_fields", "response_mask"]
@@ -150,7 +169,15 @@ class _Rows:
         self.uids = [str(u) for u in self._column("uid")]
         self.masks = [line.numpy().astype(np.bool_) for line in self._data["response_mask"].unbind()]
         self.tokens = [t.tolist() for t in self._data["responses"].unbind()] if self.reads_tokens else []
-        self._infos = [_plain(f).get("reward_extra_info") or {} for f in self._column("extra_fields")]
+        fields = [_plain(f) for f in self._column("extra_fields")]
+        self._infos = [field.get("reward_extra_info") or {} for field in fields]
+        self._trajectories: dict[int, Trajectory] = {}
+        self.unseen = [
+            i
+            for i, (field, mask) in enumerate(zip(fields, self.masks, strict=True))
+            if is_deferred(self._infos[i], program) or (OWN not in field and not mask.all())
+        ]
+        """Rows of which the reward loop did not know which tokens are the policy's."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -164,7 +191,50 @@ class _Rows:
 
     def milliseconds(self) -> dict[str, float]:
         """The terms' time for one row in the reward loop."""
-        return mean_milliseconds(self._infos, self._terms)
+        return mean_milliseconds(self._infos, tuple(self._program.terms))
+
+    @property
+    def end_on_others_tokens(self) -> bool:
+        """Whether a response ends with a token that the policy did not write; verl puts the reward there."""
+        return any(len(mask) and not mask[-1] for mask in self.masks)
+
+    def find_scored_turns(self, decoder: Decoder) -> None:
+        """Keep of each row's tokens those of the turn that is scored."""
+        for i, mask in enumerate(self.masks):
+            trajectory = trajectory_of(self.tokens[i], mask, decoder)
+            if trajectory is not None:
+                self._trajectories[i] = trajectory
+                self.tokens[i] = list(trajectory.tokens[trajectory.scored])
+
+    def scored_mask(self, mask: Mask) -> Mask | None:
+        """Which tokens were scored, shape (n, T); None where nobody asks, or where all of the policy's were."""
+        return scored_mask(self._trajectories, mask) if self.reads_tokens else None
+
+    def read_unseen(self, decoder: Decoder, step: int) -> list[Row]:
+        """The rows that the reward loop did not score as they are."""
+        needs = self._program.needs | {"ground_truth"}
+        wanted = {column: need for need, column in _STORED.items() if need in needs}
+        keys = [self.keys[i] for i in self.unseen]
+        data = tq.kv_batch_get(keys=keys, partition_id=self.partition, select_fields=["responses", *wanted])
+        tokens = [line.tolist() for line in data["responses"].unbind()]
+        columns = {name: [getattr(v, "data", v) for v in list(data[name])] for name in wanted}
+        rows = []
+        for j, i in enumerate(self.unseen):
+            trajectory = trajectory_of(tokens[j], self.masks[i], decoder)
+            rows.append(
+                Row(
+                    tokens[j] if trajectory is None else list(trajectory.tokens[trajectory.scored]),
+                    truncated=None,
+                    ground_truth=ground_truth_of(_plain(columns["reward_model"][j])),
+                    prompt=prompt_of(_messages(columns["raw_prompt"][j])) if "raw_prompt" in wanted else None,
+                    data_source=str(columns["data_source"][j]) if "data_source" in wanted else None,
+                    group=self.uids[i],
+                    extra_info=_plain(columns["extra_info"][j]) if "extra_info" in wanted else {},
+                    step=step,
+                    trajectory=trajectory,
+                )
+            )
+        return rows
 
     def batch(self, step: int, texts: list[str]) -> Batch:
         """The columns of the batch that stage two may still read."""
@@ -179,6 +249,15 @@ class _Rows:
             tokens=self.tokens if tokens else None,
             step=step,
         )
+
+
+_STORED: Final = {
+    "ground_truth": "reward_model",
+    "prompt": "raw_prompt",
+    "data_source": "data_source",
+    "extra_info": "extra_info",
+}
+"""From a need of a formula to the field of verl's TransferQueue that fills it."""
 
 
 def _reads_text(program: Program) -> bool:

@@ -50,6 +50,17 @@ def failed_info(program: Program) -> dict[str, Any]:
     return {**info, UNSCORED_KEY: 1.0}
 
 
+def deferred_info(program: Program) -> dict[str, Any]:
+    """The extra info of a row that the sampler is to score: every key, and no status yet."""
+    info: dict[str, Any] = dict.fromkeys([*program.names, *map(status_key, program.terms)])
+    return {**info, **{milliseconds_key(name): 0.0 for name in program.terms}, UNSCORED_KEY: 1.0}
+
+
+def is_deferred(info: Mapping[str, Any], program: Program) -> bool:
+    """Whether a row's extra info is what `deferred_info` makes."""
+    return any(info.get(status_key(name), 0) is None for name in program.terms)
+
+
 def batch_info(program: Program, scores: Scores) -> dict[str, list[Any]]:
     """The extra info of a whole batch, one list a key, as verl up to 0.7.0 takes it."""
     info: dict[str, list[Any]] = {name: values.tolist() for name, values in scores.values.items()}
@@ -60,7 +71,8 @@ def batch_info(program: Program, scores: Scores) -> dict[str, list[Any]]:
 
 def column_of(infos: Sequence[Mapping[str, Any]], name: str) -> Column:
     """A term's column, read from the extra info of many rows; a row that sent nothing is an ERROR."""
-    statuses = np.asarray([info.get(status_key(name), Status.ERROR) for info in infos], dtype=np.int8)
+    sent = [info.get(status_key(name)) for info in infos]
+    statuses = np.asarray([Status.ERROR if status is None else status for status in sent], dtype=np.int8)
     values = np.asarray([np.nan if (value := info.get(name)) is None else float(value) for info in infos])
     values[statuses != Status.SCORED] = np.nan
     return Column(values, statuses)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ pytest.importorskip("transfer_queue")
 
 from rewardkit import Batch, compile, parse
 from rewardkit.errors import CompileError, UnscoredError
-from tests.trainer_glue.verl.test_manager import ids, run, single
+from tests.trainer_glue.verl.test_manager import config, ids, run, single
 from tests.trainer_glue.verl.tokenizers import byte_tokenizer
+from tests.trainer_glue.verl.trajectories import COLUMNS, Loop, Parts, batch_of, output_of, tool_text
 
 pytestmark = pytest.mark.run
 
@@ -91,6 +93,59 @@ def put(tq: Any, formula: str, groups: dict[str, list[str]], *, gold: Any = "4",
     prompts = [{"is_prompt": True, "status": "finished", "global_steps": step}] * len(groups)
     tq.kv_batch_put(keys=list(groups), partition_id="train", tags=prompts)
     tq.kv_batch_put(keys=keys, fields=list_of_dict_to_tensordict(fields), tags=tags, partition_id="train")
+
+
+def put_turns(tq: Any, formula: str, trajectories: list[Parts], *, told: bool) -> None:
+    """Trajectories of one prompt, with and without the agent loop that tells whose tokens are whose."""
+    from verl.utils.tensordict_utils import list_of_dict_to_tensordict
+
+    from trainer_glue.verl import RewardManager
+    from trainer_glue.verl.agent_loop import AgentLoopWorker, _Worker
+
+    manager = RewardManager(tokenizer=byte_tokenizer(), reward=formula, config=config())
+    outputs = [output_of(parts) for parts in trajectories]
+    Loop(manager, AgentLoopWorker if told else _Worker).score([[output] for output in outputs])
+    fields = [{**output.as_dict(), **COLUMNS} for output in outputs]
+    tags = [{"status": "success", "response_len": len(o.response_ids), "global_steps": 7} for o in outputs]
+    prompt = {"is_prompt": True, "status": "finished", "global_steps": 7}
+    tq.kv_batch_put(keys=["u1"], partition_id="train", tags=[prompt])
+    tq.kv_batch_put(
+        keys=[f"u1_{i}_0" for i in range(len(outputs))],
+        fields=list_of_dict_to_tensordict(fields),
+        tags=tags,
+        partition_id="train",
+    )
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "gsm8k() + 0.1 * ends_with('.?!')",
+        "gsm8k().on('####') + 0.01 * length(unit='tokens').spread() + 0.1 * ends_with('.?!')",
+    ],
+)
+def test_several_turns_are_paid_as_a_whole_batch_is(
+    clean: Any, tokenizer_folder: str, formula: str, told: bool
+) -> None:
+    from trainer_glue.verl import RewardManager
+
+    rng = random.Random(0)
+    own = [["I add them up.", "#### 4."], ["#### 4"], ["Let me see", ""], ["a b c", "It is #### 5"], ["#### 4", "b."]]
+    turns = [[part for text in line for part in ((True, text), (False, tool_text(rng)))] for line in own]
+    turns[1] = turns[1][:1]  # one answer and no tool
+    put_turns(clean, formula, turns, told=told)
+    batch, metrics = sampler(formula, tokenizer_folder).sample(7, "train", 1)
+    data = batch_of(turns)
+    expected = RewardManager(tokenizer=byte_tokenizer(), reward=formula)(data)
+    found = stored(clean, batch)
+    for i, parts in enumerate(turns):
+        line = found[f"u1_{i}_0"]
+        assert line.tolist() == pytest.approx(expected[i, : len(line)].tolist(), abs=1e-6), parts
+        assert not line[~data.batch["response_mask"][i, : len(line)].bool()].any()
+    assert metrics["reward/total/mean"] == pytest.approx(expected.sum(-1).mean().item())
+    assert metrics["reward/unscored"] == 0.0
+    assert metrics["reward/gsm8k/status/no_answer"] == pytest.approx(2 / 5)
 
 
 def stored(tq: Any, batch: Any) -> dict[str, Any]:

@@ -34,6 +34,9 @@ _SAMPLER_PATH: Final = "trainer.v1.sampler.custom_sampler.path"
 _SAMPLER_NAME: Final = "trainer.v1.sampler.custom_sampler.name"
 _SAMPLER_REWARD: Final = f"trainer.v1.sampler.sampler_kwargs.{SECTION}"
 """The sampler sees its own arguments only: the reward travels there too, with the tokenizer's folder."""
+_AGENT_LOOP: Final = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
+_OWN_AGENT_LOOP: Final = "trainer_glue.verl.AgentLoopManager"
+"""It tells the reward loop which tokens of several turns the policy wrote."""
 _TOKENIZER: Final = "actor_rollout_ref.model.tokenizer_path"
 
 
@@ -63,9 +66,10 @@ def find_reward(
 
 
 def wire_reward(config: dict[str, Any], reward: RewardSource) -> None:
-    """Put the reward and rewardkit's manager and sampler into the config.
+    """Put the reward and rewardkit's manager, sampler and agent loop manager into the config.
 
-    A sampler that is set is kept, and so is what is set beside the reward: ``deadline``, ``unscored_limit``.
+    A sampler or agent loop manager that is set is kept, and so is what is set beside the reward: ``deadline``,
+    ``unscored_limit``.
     """
     travelling = {k: v if v is None else escaped(v) for k, v in reward.to_config().items()}
     put(config, REWARD, {**(dig(config, REWARD) or {}), **travelling})
@@ -74,7 +78,8 @@ def wire_reward(config: dict[str, Any], reward: RewardSource) -> None:
     tokenizer = MODEL if dig(config, _TOKENIZER) is None else _TOKENIZER
     beside = dig(config, _SAMPLER_REWARD) or {}
     put(config, _SAMPLER_REWARD, {**beside, **travelling, "tokenizer": f"${{{tokenizer}}}"})
-    for key, value in _sampler(config).items():
+    agent_loop = {} if dig(config, "trainer.use_v1") is False else {_AGENT_LOOP: _OWN_AGENT_LOOP}
+    for key, value in {**_sampler(config), **agent_loop}.items():
         if dig(config, key) is None:
             put(config, key, value)
 

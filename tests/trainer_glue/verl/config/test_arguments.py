@@ -12,6 +12,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
+from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
+from verl.utils.import_utils import load_class_from_fqn
 
 from rewardkit.engine.loading import load_reward, reward_from_config
 from trainer_glue.verl.config import recipe_names, resolve
@@ -64,6 +66,8 @@ def test_a_reward_travels_in_the_arguments(kind: str, rewards: dict[str, str]) -
     assert sampler.sampler_kwargs.rewardkit.tokenizer == "here"
     assert (wired.reward.reward_manager.source, wired.reward.reward_manager.name) == ("importlib", "RewardManager")
     assert (sampler.custom_sampler.path, sampler.custom_sampler.name) == ("pkg://trainer_glue.verl", "ReplayBuffer")
+    agent_loop = wired.actor_rollout_ref.rollout.agent.agent_loop_manager_class
+    assert load_class_from_fqn(agent_loop).__mro__[1] is AgentLoopManagerTQ
 
 
 @pytest.mark.parametrize("accelerator", [True, False])

@@ -203,6 +203,17 @@ def test_verls_default_manager_spelled_out_is_replaced(good: Good) -> None:
     assert resolved.findings == ()
 
 
+def test_the_reward_loop_is_told_whose_tokens_are_whose_but_by_a_manager_of_the_users_own(good: Good) -> None:
+    def agent_loop(path: Path) -> str:
+        rollout = resolve(path, accelerator=True).config["actor_rollout_ref"]["rollout"]
+        return str(rollout["agent"]["agent_loop_manager_class"])
+
+    assert agent_loop(good()) == "trainer_glue.verl.AgentLoopManager"
+    key = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
+    resolved = resolve(good(), [f"{key}=mine.Manager"], accelerator=True)
+    assert resolved.config["actor_rollout_ref"]["rollout"]["agent"]["agent_loop_manager_class"] == "mine.Manager"
+
+
 def test_a_sampler_of_the_users_own_is_kept_with_a_warning(good: Good) -> None:
     path = good(trainer="v1: {sampler: {custom_sampler: {path: 'pkg://mine', name: Mine}}}")
     resolved = resolve(path, accelerator=True)
