@@ -1,6 +1,6 @@
 """Write docs/errors.md: `python docs/make_errors.py`. A test fails when the page is stale.
 
-What an error, a status or a finding is, its level and its example come from the code; what to do about it stands here. A
+What an error, a status or a diagnostic is, its severity and its example come from the code; what to do about it stands here. A
 code without a fix, or a fix without a code, is an error.
 """
 
@@ -14,14 +14,17 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import rewardkit
-from rewardkit import Batch, Status, compile, errors, gsm8k, length, parse
+from rewardkit import Batch, Status, compile, diagnostics, errors, gsm8k, length, parse
+from rewardkit.analysis import diagnostics as _explain  # noqa: F401  # registers its codes
 from rewardkit.audit.finding import CODES
 from rewardkit.batch import FAULTS, POLICY_CAUSED
+from rewardkit.data import check as _check  # noqa: F401  # registers its codes
 from rewardkit.errors import RewardKitError
 from rewardkit.scoring import score_file
+from trainer_glue.verl.config import codes as _config  # noqa: F401  # registers its codes
 
 PAGE = Path(__file__).with_name("errors.md")
-HEAD = """# Errors, statuses, findings
+HEAD = """# Errors, statuses, diagnostics
 
 ```pycon
 >>> from rewardkit import parse
@@ -34,8 +37,7 @@ unknown-name | 'lenght' is not in the vocabulary | did you mean 'length'?
 
 ```
 
-Written by `docs/make_errors.py` from the code. Every message says what came, what was expected, and the likely fix. The
-codes of `rewardkit doctor` (RKD101 to RKD903) are on [its own page](doctor.md).
+Written by `docs/make_errors.py` from the code. Every message says what came, what was expected, and the likely fix.
 """
 EXIT_CODES = """## Exit codes
 
@@ -48,6 +50,14 @@ EXIT_CODES = """## Exit codes
 | 141 | whoever read standard output went away, as `head` does |
 
 An error is one message on standard error, never a traceback. A traceback is a bug in rewardkit: please report it.
+"""
+
+DIAGNOSTICS = """## Diagnostics
+
+What a check says has a code, a place, a message, a hint, and a severity: `error` has to be mended, `warning` should be
+looked at, `note` is worth knowing. They come in this order. `--json` has the same keys for all commands (`code`,
+`severity`, `where`, `message`, `hint`), and beside them what the check alone knows. Those of `rewardkit doctor` (RKD101
+to RKD903) are on [its own page](doctor.md).
 """
 
 
@@ -164,37 +174,21 @@ STATUSES: Mapping[str, str] = {
     "ERROR": "read the reason: `reasons` of the scores, the row of `rewardkit score`, or the run's log",
 }
 
-FORMULA: Mapping[str, tuple[str, str]] = {
-    "unbounded-total": (
-        "The total has no end, or a term declares none.",
-        "Cap it: the term's own `cap`, `clip(x, low, high)`; for a term of your own `@term(bounds=(low, high))`.",
-    ),
-    "verdict-outweighed": (
-        "A wrong answer can earn more than a right one; a pair of texts shows it where the finding is proved.",
-        "Pay the rest to right answers only: `when(gsm8k(), 1 + ..., 0)`.",
-    ),
-    "verdict-dominates": ("No wrong answer outscores a right one.", "Nothing: that is how it should be."),
-    "dead-branch": (
-        "A condition always or never holds, so a branch is never paid.",
-        "Compare with a number inside the bounds of both sides.",
-    ),
-    "no-effect": (
-        "A part with terms in it is always the same number.",
-        "Leave it out; or `observe(...)`, if it is there for the logs.",
-    ),
-    "never-decides": (
-        "An operand of `minimum` or `maximum` is never the one.",
-        "Leave it out, or scale it into the other's bounds.",
-    ),
-    "weight-zero": ("A term is logged and never paid.", "Nothing, if it is meant."),
-    "group-relative": (
-        "A part compares the responses to one prompt.",
-        "Use a trainer that hands over whole groups (its page has the table); give `rewardkit score` the column `group`.",
-    ),
-    "schedule-without-step": (
-        "A weight follows the training step, which only a run has.",
-        "`--step N` of `rewardkit score` and `explain`; else the first value counts.",
-    ),
+EXPLAIN: Mapping[str, str] = {
+    "unbounded-total": "Cap it: the term's own `cap`, `clip(x, low, high)`; for a term of your own `@term(bounds=(low, high))`.",
+    "verdict-outweighed": "Pay the rest to right answers only: `when(gsm8k(), 1 + ..., 0)`.",
+    "verdict-dominates": "Nothing: that is how it should be.",
+    "dead-branch": "Compare with a number inside the bounds of both sides.",
+    "no-effect": "Leave it out; or `observe(...)`, if it is there for the logs.",
+    "never-decides": "Leave it out, or scale it into the other's bounds.",
+    "weight-zero": "Nothing, if it is meant.",
+    "group-relative": "Use a trainer that hands over whole groups (its page has the table); give `rewardkit score` the column `group`.",
+    "schedule-without-step": "`--step N` of `rewardkit score` and `explain`; else the first value counts.",
+}
+
+DATA: Mapping[str, str] = {
+    "bad-ground-truth": "Correct it, or take the row out.",
+    "no-route": "Add the route, or `otherwise=...`.",
 }
 
 AUDIT: Mapping[str, str] = {
@@ -230,9 +224,19 @@ def page() -> str:
         *_errors(),
         "## Statuses",
         _statuses(),
-        "## Findings of `rewardkit explain`",
+        DIAGNOSTICS,
+        "### `rewardkit explain`",
+        "*Proved* holds whatever the terms do, or a pair of texts shows it; *possible* is what the bounds allow.",
+        _codes("explain", EXPLAIN),
+        "### `rewardkit data check`",
+        _codes("data check", DATA),
+        "### `rewardkit audit`",
+        "Each is shown with the smallest text that does it. [Severities](auditing.md#severity-and-exit-codes).",
+        _audit(),
+        "### `rewardkit config validate`",
+        "The message says what came and what was expected, and the hint what to do.",
+        _codes("config validate"),
     ]
-    parts += [_formula(), "## Findings of `rewardkit audit`", _audit()]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -294,34 +298,21 @@ def _below_members(enum: type) -> dict[str, str]:
     return found
 
 
-def formula_codes() -> dict[str, str]:
-    """Every code of a finding about a formula, and its level."""
-    found = {}
-    for module in ("analysis/checks", "analysis/dominance"):
-        tree = ast.parse((Path(rewardkit.__file__).parent / f"{module}.py").read_text(encoding="utf-8"))
-        for call in ast.walk(tree):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Finding":
-                code, level = call.args[:2]
-                assert isinstance(code, ast.Constant) and isinstance(level, ast.Attribute)
-                found[str(code.value)] = level.attr.lower()
-    return found
-
-
-def _formula() -> str:
-    codes = formula_codes()
-    assert set(codes) == set(FORMULA)
-    lines = [
-        "*Proved* holds whatever the terms do, or a pair of texts shows it; *possible* is what the bounds allow.\n"
-    ]
-    lines += ["| code | level | means | what to do |", "|---|---|---|---|"]
-    lines += [f"| `{code}` | {codes[code]} | {means} | {fix} |" for code, (means, fix) in FORMULA.items()]
+def _codes(producer: str, fixes: Mapping[str, str] | None = None) -> str:
+    """The registry's codes of one check; fixes are for all of them, or left out where each message says its own."""
+    codes = {code: known for code, known in diagnostics.CODES.items() if known.producer == producer}
+    assert fixes is None or set(codes) == set(fixes)
+    columns = ["code", "usually", "means", *([] if fixes is None else ["what to do"])]
+    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    for code, known in codes.items():
+        fix = "" if fixes is None else f" {fixes[code]} |"
+        lines.append(f"| `{code}` | {known.severity} | {known.line} |{fix}")
     return "\n".join(lines)
 
 
 def _audit() -> str:
     assert set(CODES) == set(AUDIT)
-    lines = ["Each is shown with the smallest text that does it. [Severities](auditing.md#severity-and-exit-codes).\n"]
-    lines += ["| code | means | what to do |", "|---|---|---|"]
+    lines = ["| code | means | what to do |", "|---|---|---|"]
     lines += [f"| `{code}` | {means} | {AUDIT[code]} |" for code, means in CODES.items()]
     return "\n".join(lines)
 

@@ -1,6 +1,6 @@
 """What a formula's tree says about it before a single response is scored.
 
-Each finding says whether it is proved (it holds whatever the terms do within their declarations, or a pair of texts
+Each diagnostic says whether it is proved (it holds whatever the terms do within their declarations, or a pair of texts
 shows it) or possible (the bounds allow it). Nothing here runs a user's term, and no data may enter.
 """
 
@@ -20,15 +20,14 @@ from rewardkit.algebra.operations.constants import Schedule
 from rewardkit.algebra.operations.extrema import Extremum, Maximum
 from rewardkit.algebra.operations.naming import Observe, is_observed
 from rewardkit.analysis.conditional_bounds import bounds_given
+from rewardkit.analysis.diagnostics import Certainty, FormulaDiagnostic
 from rewardkit.analysis.dominance import dominance
-from rewardkit.diagnostics import Certainty, Finding, Level
+from rewardkit.diagnostics import ordered
 from rewardkit.engine.program import Program
 
-__all__ = ["Certainty", "Finding", "Level", "findings"]
 
-
-def findings(program: Program) -> tuple[Finding, ...]:
-    """All static findings of a compiled formula, warnings first."""
+def check(program: Program) -> tuple[FormulaDiagnostic, ...]:
+    """Everything that a compiled formula's tree says of it, warnings first."""
     root = program.reward
     towards = directions(root)
     found = [
@@ -41,10 +40,10 @@ def findings(program: Program) -> tuple[Finding, ...]:
         *_group_relative(root),
         *_scheduled(root),
     ]
-    return tuple(sorted(found, key=lambda f: f.level is Level.NOTE))
+    return ordered(found)
 
 
-def _unbounded(program: Program, towards: Mapping[Expression, Direction]) -> Iterator[Finding]:
+def _unbounded(program: Program, towards: Mapping[Expression, Direction]) -> Iterator[FormulaDiagnostic]:
     root, total = program.reward, program.bounds
     if total.is_finite:
         return
@@ -64,13 +63,12 @@ def _unbounded(program: Program, towards: Mapping[Expression, Direction]) -> Ite
             shown.update(_infinite(own if towards[node] is Direction.RISES else -own))
     names = ", ".join(dict.fromkeys(short(n) for n in sources))
     undeclared = [n for n in sources if n.term is not None and not n.term.builtin]
-    yield Finding(
+    yield FormulaDiagnostic(
         "unbounded-total",
-        Level.WARNING,
-        Certainty.PROVED if shown.issuperset(ends) else Certainty.POSSIBLE,
-        short(root),
         f"the total is unbounded {' and '.join(ends)}, by {names}",
+        short(root),
         "declare @term(bounds=(low, high))" if undeclared else "cap it: clip(x, low, high), or the term's own cap",
+        certainty=Certainty.PROVED if shown.issuperset(ends) else Certainty.POSSIBLE,
     )
 
 
@@ -89,7 +87,7 @@ def _straight(root: Expression) -> set[Expression]:
     return found
 
 
-def _dead_branches(root: Expression) -> Iterator[Finding]:
+def _dead_branches(root: Expression) -> Iterator[FormulaDiagnostic]:
     intervals = bounds_given(root, {}, {})
     for node in root.walk():
         if not isinstance(node.operation, When):
@@ -98,17 +96,15 @@ def _dead_branches(root: Expression) -> Iterator[Finding]:
         sure = intervals[condition]
         if sure in (TRUE, FALSE):
             dead = otherwise if sure == TRUE else then
-            yield Finding(
+            yield FormulaDiagnostic(
                 "dead-branch",
-                Level.WARNING,
-                Certainty.PROVED,
-                short(node),
                 f"{short(condition)} {'always' if sure == TRUE else 'never'} holds, so {short(dead)} is never paid",
+                short(node),
                 "compare with a number inside the bounds of both sides",
             )
 
 
-def _without_effect(root: Expression) -> Iterator[Finding]:
+def _without_effect(root: Expression) -> Iterator[FormulaDiagnostic]:
     intervals = bounds_given(root, {}, {})
     hidden: set[Expression] = set()
     for node in reversed(list(root.walk())):  # parents first: only the outermost is told
@@ -120,17 +116,15 @@ def _without_effect(root: Expression) -> Iterator[Finding]:
         if not constant or not has_terms or not isinstance(node, Reward):
             continue
         hidden.update(node.args)
-        yield Finding(
+        yield FormulaDiagnostic(
             "no-effect",
-            Level.WARNING,
-            Certainty.PROVED,
-            short(node),
             f"{short(node)} is always {intervals[node].low:g}: nothing inside it changes the total",
+            short(node),
             "to log a term without paying it, write observe(...)",
         )
 
 
-def _never_deciding(root: Expression) -> Iterator[Finding]:
+def _never_deciding(root: Expression) -> Iterator[FormulaDiagnostic]:
     intervals = bounds_given(root, {}, {})
     for node in root.walk():
         if not isinstance(node.operation, Extremum):
@@ -142,44 +136,38 @@ def _never_deciding(root: Expression) -> Iterator[Finding]:
                     continue
                 a, b = intervals[operand], intervals[other]
                 if b.low >= a.high if isinstance(node.operation, Maximum) else b.high <= a.low:
-                    yield Finding(
+                    yield FormulaDiagnostic(
                         "never-decides",
-                        Level.WARNING,
-                        Certainty.PROVED,
-                        short(node),
                         f"{short(operand)} {a} never decides this {name}: {short(other)} {b} always does",
+                        short(node),
                     )
                     break
 
 
-def _observed(root: Expression) -> Iterator[Finding]:
+def _observed(root: Expression) -> Iterator[FormulaDiagnostic]:
     for node in root.walk():
         if isinstance(node.operation, Observe):
             inner = short(node.args[0])
-            yield Finding("weight-zero", Level.NOTE, Certainty.PROVED, short(node), f"{inner} is logged, never paid")
+            yield FormulaDiagnostic("weight-zero", f"{inner} is logged, never paid", short(node))
 
 
-def _group_relative(root: Expression) -> Iterator[Finding]:
+def _group_relative(root: Expression) -> Iterator[FormulaDiagnostic]:
     for node in root.walk():
         if "group" in node.operation.needs():
-            yield Finding(
+            yield FormulaDiagnostic(
                 "group-relative",
-                Level.NOTE,
-                Certainty.PROVED,
-                short(node),
                 f"{short(node)} needs all responses of a prompt together. A trainer that hands over one response at a "
                 "time can't carry it. `rewardkit score` takes them from the column `group`",
+                short(node),
             )
 
 
-def _scheduled(root: Expression) -> Iterator[Finding]:
+def _scheduled(root: Expression) -> Iterator[FormulaDiagnostic]:
     for node in root.walk():
         if isinstance(node.operation, Schedule):
             first = node.operation.points[0][1]
-            yield Finding(
+            yield FormulaDiagnostic(
                 "schedule-without-step",
-                Level.NOTE,
-                Certainty.PROVED,
-                short(node),
                 f"{short(node)} follows the training step; outside a run, without a step, it counts as {first:g}",
+                short(node),
             )

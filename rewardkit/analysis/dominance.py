@@ -17,7 +17,7 @@ from rewardkit.algebra.operation import Case, short
 from rewardkit.algebra.operations.comparisons import FALSE, TRUE
 from rewardkit.analysis.conditional_bounds import bounds_given, cases, live
 from rewardkit.analysis.counterexample import Witness, find_witness
-from rewardkit.diagnostics import Certainty, Finding, Level
+from rewardkit.analysis.diagnostics import Certainty, FormulaDiagnostic
 from rewardkit.engine.program import Program
 
 
@@ -37,7 +37,7 @@ class _Range:
         return self.wrong.high - self.right.low
 
 
-def dominance(program: Program, directions: Mapping[Expression, Direction]) -> Iterator[Finding]:
+def dominance(program: Program, directions: Mapping[Expression, Direction]) -> Iterator[FormulaDiagnostic]:
     """Whether a wrong answer can outscore a right one. A verdict is right or wrong where it reads the ground truth."""
     root = program.reward
     ranges = [r for case in cases(root) if (r := _range(program, case, directions)) is not None]
@@ -46,29 +46,26 @@ def dominance(program: Program, directions: Mapping[Expression, Direction]) -> I
     worst = max(ranges, key=lambda r: r.gap)
     verdicts = ", ".join(dict.fromkeys(short(v) for r in ranges for v in r.verdicts))
     if worst.gap <= 1e-12:
-        yield Finding(
+        yield FormulaDiagnostic(
             "verdict-dominates",
-            Level.NOTE,
-            Certainty.PROVED,
-            verdicts,
             f"no wrong answer outscores a right one: a wrong one can earn {_most(worst.wrong)}, a right one "
             f"{_least(worst)}{', so the two can be equal' if worst.gap > -1e-12 else ''}",
+            verdicts,
         )
         return
     witness = find_witness(program, worst.verdicts, worst.case)
     causes = _causes(program, worst, directions)
     at = "".join(f" (where {by} is {value!r})" for by, value in worst.case.items() if value is not None)
-    yield Finding(
+    yield FormulaDiagnostic(
         "verdict-outweighed",
-        Level.WARNING,
-        Certainty.POSSIBLE if witness is None else Certainty.PROVED,
-        verdicts,
         f"a wrong answer can earn {_most(worst.wrong)} while a right one can earn {_least(worst)}{at}"
         + (f"; what outweighs {verdicts}: {', '.join(causes)}" if causes else "")
         + (f". {_shown(witness)}" if witness else ""),
+        verdicts,
         f"pay the rest only to right answers: when({short(worst.verdicts[0])}, 1 + ..., 0)"
         if causes
         else "the total falls where the verdict rises: look at its sign",
+        certainty=Certainty.POSSIBLE if witness is None else Certainty.PROVED,
     )
 
 

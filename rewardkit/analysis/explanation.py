@@ -16,7 +16,7 @@ from rewardkit.algebra.json import fingerprint
 from rewardkit.algebra.operations.placement import On
 from rewardkit.algebra.term import Cost
 from rewardkit.algebra.values import NOT_RUN, Values
-from rewardkit.analysis.checks import findings
+from rewardkit.analysis.checks import check
 from rewardkit.analysis.conditional_bounds import bounds_given
 from rewardkit.analysis.vocabulary import ends
 from rewardkit.batch import Batch, Status
@@ -45,17 +45,7 @@ def explain(program: Program) -> dict[str, Any]:
         "cost": _cost(root),
         "names": list(program.names),
         "tree": _tree(program, {}),
-        "findings": [
-            {
-                "code": f.code,
-                "level": f.level.value,
-                "certainty": f.certainty.value,
-                "where": f.where,
-                "message": f.message,
-                "hint": f.hint,
-            }
-            for f in findings(program)
-        ],
+        "diagnostics": [d.as_dict() for d in check(program)],
     }
 
 

@@ -12,7 +12,7 @@ from rewardkit.audit.controls import Control
 from rewardkit.audit.finding import AuditFinding, Evidence, Severity
 from rewardkit.audit.fixes import Fix
 from rewardkit.audit.forms import Forms
-from rewardkit.diagnostics import Finding
+from rewardkit.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class AuditReport:
     rows: int
     forms: Forms
     findings: tuple[AuditFinding, ...]
-    static: tuple[Finding, ...]
+    static: tuple[Diagnostic, ...]
     board: tuple[Line, ...]
     controls: tuple[Control, ...]
     fix: Fix | None
@@ -67,10 +67,7 @@ class AuditReport:
             "answer_form": self.forms.best.name,
             "forms_read": [f.name for f in self.forms.read],
             "findings": [_finding(f) for f in self.findings],
-            "static_findings": [
-                {"code": f.code, "level": f.level.value, "certainty": f.certainty.value, "message": f.message}
-                for f in self.static
-            ],
+            "static": [d.as_dict() for d in self.static],
             "board": [
                 {"strategy": x.strategy, "right": x.right, "pay": _number(x.pay), "parts": _numbers(x.parts)}
                 for x in self.board

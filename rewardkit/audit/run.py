@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from rewardkit.analysis.checks import findings as static_findings
+from rewardkit.analysis.checks import check
 from rewardkit.audit.apart import OVERDUE
 from rewardkit.audit.attacking import attacked, searched
 from rewardkit.audit.board import board
@@ -80,7 +80,7 @@ def _audited(subject: Subject, problems: Sequence[Problem], budget: float, data:
     if search.best is not None and _is_news(search.best, known, trials):
         found += [f for f in holes(subject, problems, known, [search.best]) if f.severity is not Severity.LOW]
     findings = by_severity(found)
-    static = static_findings(subject.program) if isinstance(subject, FormulaSubject) else ()
+    static = check(subject.program) if isinstance(subject, FormulaSubject) else ()
     tried = [*trials, *([search.best] if search.best is not None else [])]
     repaired, no_fix = repair(subject, problems, findings, tried, budget) if fix else (None, None)
     return AuditReport(

@@ -63,25 +63,25 @@ def check(
             help="What the rows will be graded by: a formula, a variable of a Python file, or a ready-made reward.",
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a fault: where, row, term, reason.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with row and term.")] = False,
 ) -> None:
     """Rows whose ground truth the formula can't grade, and rows that no route of it takes.
 
-    One line a fault on standard output, in the order of the rows; the number of rows on standard error. Exit code 1 if
-    there is any. The file is streamed: memory doesn't grow with it.
+    One line for each on standard output, in the order of the rows; the number of rows on standard error. Exit code 1
+    if there is any. The file is streamed: memory doesn't grow with it.
     """
     import json
-    from dataclasses import asdict
 
+    from rewardkit.cli._diagnostics import line
     from rewardkit.cli._printable import printable
     from rewardkit.cli._streams import prints_to_stderr
-    from rewardkit.data.check import Fault, check_file
+    from rewardkit.data.check import RowDiagnostic, check_file
     from rewardkit.engine.loading import load_reward
 
     with prints_to_stderr() as out:
 
-        def show(fault: Fault) -> None:
-            typer.echo(json.dumps(asdict(fault)) if as_json else printable(str(fault)), file=out)
+        def show(d: RowDiagnostic) -> None:
+            typer.echo(json.dumps(d.as_dict()) if as_json else printable(line(d)), file=out)
 
         checked = check_file(load_reward(reward).reward, data, show)
     found = f"{checked.faulty:,} can't be scored" if checked.faulty else "all can be scored"

@@ -60,22 +60,14 @@ def _show(report: Any) -> None:
     from rich.text import Text
 
     from rewardkit.cli._console import console
-    from rewardkit.cli._findings import count
+    from rewardkit.cli._diagnostics import counts, show_diagnostics
 
     out = console()
-    for finding in report.findings:
-        style = "red" if finding.severity == "error" else "yellow"
-        out.print(Text.assemble((f"{finding.severity:<8}", style), (finding.code, "bold"), f"  {finding.key}"))
-        for text in (finding.where, finding.message):
-            if text:
-                out.print(Text(f"  {text}"))
-        if finding.hint:
-            out.print(Text.assemble(("  fix: ", "bold"), finding.hint))
-    if report.findings:
+    show_diagnostics(out, report.diagnostics)
+    if report.diagnostics:
         out.print()
     for line in report.memory:
         out.print(Text(line))
     if report.memory:
         out.print()
-    errors, warnings = len(report.errors), len(report.findings) - len(report.errors)
-    out.print(Text(f"{report.name}: {count(errors, 'error')}, {count(warnings, 'warning')}"))
+    out.print(Text(f"{report.name}: {counts(report.diagnostics)}"))

@@ -94,8 +94,10 @@ def _read(path: Path) -> dict[str, Any]:
 def _show(found: dict[str, Any]) -> None:
     from rich.text import Text
 
+    from rewardkit.analysis.diagnostics import FormulaDiagnostic
     from rewardkit.analysis.vocabulary import interval_text
     from rewardkit.cli._console import console
+    from rewardkit.cli._diagnostics import show_diagnostics
 
     out = console()
     out.print(_tree(found["tree"]))
@@ -113,13 +115,9 @@ def _show(found: dict[str, Any]) -> None:
     if "row" in found:
         out.print()
         _show_row(out, found["row"])
-    if found["findings"]:
+    if found["diagnostics"]:
         out.print()
-    for f in found["findings"]:
-        style = "yellow" if f["level"] == "warning" else "dim"
-        out.print(Text.assemble((f"{f['level']}, {f['certainty']}", style), f" [{f['code']}] {f['message']}"))
-        if f["hint"]:
-            out.print(Text(f"  hint: {f['hint']}"))
+        show_diagnostics(out, (FormulaDiagnostic(**d) for d in found["diagnostics"]))
 
 
 def _show_row(out: Any, row: dict[str, Any]) -> None:

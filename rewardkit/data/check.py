@@ -20,6 +20,7 @@ from rewardkit.algebra.operations.choice import Route
 from rewardkit.algebra.term import Cost
 from rewardkit.answers.math_grade import formula_fault
 from rewardkit.batch import Batch, Status
+from rewardkit.diagnostics import Diagnostic, Severity, register
 from rewardkit.engine.term_runner import run_term
 from rewardkit.errors import DataError
 from rewardkit.scoring.fields import SPELLINGS, BadRowAt, column
@@ -37,20 +38,33 @@ _EXPECTED: Final[Mapping[str, str]] = {
 """What the terms take as a gold, for messages."""
 
 
+register(
+    "data check",
+    {
+        "bad-ground-truth": (Severity.ERROR, "A term of the formula can't grade the row's ground truth."),
+        "no-route": (Severity.ERROR, "No `route` of the formula takes the row, and it has no `otherwise`."),
+    },
+)
+
+
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """A row that a part of the formula can't score, whatever the response."""
+class RowDiagnostic(Diagnostic):
+    """A row that a part of the formula can't score, whatever the response.
 
-    where: str
-    """``FILE:LINE``, or ``FILE:row N`` of parquet."""
-    row: int
-    """The line, or the row of parquet; both from 1."""
-    term: str
-    """The term that can't grade the row's gold, or ``route``."""
-    reason: str
+    ``where`` is ``FILE:LINE``, or ``FILE:row N`` of parquet.
 
-    def __str__(self) -> str:
-        return f"{self.where}: {self.term}: {self.reason}"
+    Attributes:
+        row: the line, or the row of parquet; both from 1.
+        term: the term that can't grade the row's ground truth, or ``route``.
+    """
+
+    row: int = 0
+    term: str = ""
+
+    @property
+    def text(self) -> str:
+        """The place, the term and the message."""
+        return f"{self.where}: {self.term}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +76,7 @@ class Checked:
 
 
 def check_file(
-    reward: Expression, data: Path, report: Callable[[Fault], object], *, limit: int | None = None
+    reward: Expression, data: Path, report: Callable[[RowDiagnostic], object], *, limit: int | None = None
 ) -> Checked:
     """Report every row of a file whose gold can't be graded by the reward, or that no ``route`` of it takes.
 
@@ -70,7 +84,7 @@ def check_file(
         reward: the formula.
         data: JSON lines or parquet: a file, a pipe, or ``-``. :mod:`rewardkit.scoring.fields` says which columns are
             read.
-        report: takes the faults, in the order of the rows.
+        report: takes the diagnostics, in the order of the rows.
         limit: the first so many rows only.
 
     Raises:
@@ -87,7 +101,8 @@ def check_file(
         faults = _faults(reward, columns, len(chunk.rows))
         for i in sorted(faults):
             for term, reason in faults[i]:
-                report(Fault(source.where(chunk.numbers[i]), chunk.numbers[i], term, reason))
+                code = "no-route" if term == "route" else "bad-ground-truth"
+                report(RowDiagnostic(code, reason, source.where(chunk.numbers[i]), row=chunk.numbers[i], term=term))
         rows += len(chunk.rows)
         faulty += len(faults)
     if not rows:

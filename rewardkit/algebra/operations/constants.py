@@ -105,19 +105,20 @@ class Schedule(Constant):
     def values(self, node: Expression, operands: Sequence[Values], context: Context) -> Values:
         return constant(self.at(self.points[0][0] if context.step is None else context.step), context.n)
 
-    def at(self, step: int) -> float:
-        """The weight at a step.
+    def at(self, step: Any) -> float:
+        """The weight at a step, which comes from a trainer.
 
         Raises:
             DataError: the step is no finite number.
         """
         if not isinstance(step, numbers.Real) or not math.isfinite(step):
             raise DataError(f"the training step {shown(step)}; expected an integer from 0 on", hint="Batch(step=...)")
+        now = float(step)
         steps = [s for s, _ in self.points]
         values = [v for _, v in self.points]
         if self.shape == "linear":
-            return float(np.interp(step, steps, values))
-        return values[max(0, int(np.searchsorted(steps, step, side="right")) - 1)]
+            return float(np.interp(now, steps, values))
+        return values[max(0, int(np.searchsorted(steps, now, side="right")) - 1)]
 
     def bounds(self, node: Expression, operands: Sequence[Interval], case: Case | None) -> Interval:
         values = [v for _, v in self.points]

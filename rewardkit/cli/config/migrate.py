@@ -26,7 +26,7 @@ def migrate(
     code 2 if the new file has errors that only you can mend.
     """
     from rewardkit.cli._console import console, show_json
-    from rewardkit.cli._findings import count, show_findings
+    from rewardkit.cli._diagnostics import count, show_diagnostics
     from rewardkit.cli._glue import glue
     from rewardkit.cli._writing import check_target, write_new
 
@@ -35,12 +35,12 @@ def migrate(
     write_new(out, report.text, force=force)
     left = glue("config.validation", "config migrate").validate(out, report.groups, ask_verl=False)
     if as_json:
-        show_json({"old": str(old), "new": str(out), **_as_dict(report), "findings": left.as_dicts()})
+        show_json({"old": str(old), "new": str(out), **_as_dict(report), "diagnostics": left.as_dicts()})
     else:
         plain = console()
         for line in report.lines():
             plain.print(line, markup=False)
-        show_findings(plain, left.findings)
+        show_diagnostics(plain, left.diagnostics)
         counts = ", ".join(f"{number} {kind}" for kind, number in report.counts().items() if number)
         rest = f"; {count(len(left.errors), 'error')} left to mend by hand" if left.errors else ""
         plain.print(f"{out}: {counts}{rest}", markup=False)

@@ -36,23 +36,22 @@ def validate(
     Exit code 2 if there is an error.
     """
     from rewardkit.cli._console import console, show_json
-    from rewardkit.cli._findings import count, show_findings
+    from rewardkit.cli._diagnostics import counts, show_diagnostics
     from rewardkit.cli._glue import glue
 
     source, overrides = split(arguments)
     found = glue("config.validation", "config validate").validate(
         source, overrides, reward=reward, ask_verl=not no_verl, need_data=True
     )
-    errors, warnings = len(found.errors), len(found.findings) - len(found.errors)
     if as_json:
-        valid = {"config": source, "valid": not errors, "asked_verl": found.asked_verl}
-        show_json({**valid, "findings": found.as_dicts()})
+        valid = {"config": source, "valid": not found.errors, "asked_verl": found.asked_verl}
+        show_json({**valid, "diagnostics": found.as_dicts()})
     else:
         out = console()
-        show_findings(out, found.findings)
+        show_diagnostics(out, found.diagnostics)
         asked = "" if found.asked_verl else "; verl's own checks did not run"
-        out.print(f"{source or 'the config'}: {count(errors, 'error')}, {count(warnings, 'warning')}{asked}")
-    if errors:
+        out.print(f"{source or 'the config'}: {counts(found.diagnostics)}{asked}")
+    if found.errors:
         dead = next((f.file for f in found.errors if f.code == "dead-key" and f.file), None)
         if dead is not None:
             typer.echo(f"rewardkit config migrate {dead} --out NEW.yaml writes it anew for today's verl", err=True)

@@ -87,9 +87,9 @@ def test_validate_as_json(run: Any) -> None:
     code, out, _ = run("config", "validate", "c.yaml", "--no-verl", "--json")
     found = json.loads(out)
     assert (code, found["valid"], found["asked_verl"]) == (2, False, False)
-    (n,) = [f for f in found["findings"] if f["key"] == "actor_rollout_ref.rollout.n"]
+    (n,) = [f for f in found["diagnostics"] if f["key"] == "actor_rollout_ref.rollout.n"]
     assert (n["file"], n["line"], n["value"], n["expected"]) == ("c.yaml", 1, "1.5", "a whole number")
-    (top_p,) = [f for f in found["findings"] if f["key"] == "actor_rollout_ref.rollout.top_p"]
+    (top_p,) = [f for f in found["diagnostics"] if f["key"] == "actor_rollout_ref.rollout.top_p"]
     assert (top_p["value"], top_p["expected"]) == (2, "more than 0 and at most 1")
 
 
@@ -166,7 +166,7 @@ def test_migrate_as_json_and_with_faults_left(run: Any) -> None:
         {k: c[k] for k in ("kind", "key", "line")} for c in found["changes"]
     ]
     assert found["counts"]["dropped"] == 1
-    assert "trainer.n_gpus" in [f["key"] for f in found["findings"] if f["severity"] == "error"]
+    assert "trainer.n_gpus" in [f["key"] for f in found["diagnostics"] if f["severity"] == "error"]
 
 
 def test_recipes_are_listed_and_copied(run: Any) -> None:

@@ -1,4 +1,4 @@
-"""`rewardkit doctor`: all findings at once, as text and as JSON, and the same before `train`."""
+"""`rewardkit doctor`: all diagnostics at once, as text and as JSON, and the same before `train`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def llama(tmp_path: Path) -> str:
 
 
 def by_code(text: str) -> dict[str, dict[str, Any]]:
-    return {f["code"]: f for f in json.loads(text)["findings"]}
+    return {f["code"]: f for f in json.loads(text)["diagnostics"]}
 
 
 def test_the_default_recipe_is_well(rewardkit: Run) -> None:
@@ -60,9 +60,9 @@ def test_faults_of_a_recipe_for_gpus_are_found_in_one_pass_without_any(rewardkit
     assert errors <= {code for code, f in seen.items() if f["severity"] == "error"}
     assert {"RKD403", "RKD801", "missing-file", "no-accelerator"} <= set(seen)
     assert seen["missing-file"]["severity"] == "error", "only --gpu-memory says that the run is elsewhere"
-    assert seen["RKD203"]["fix"] == "one of 1, 2, 4, 8"
+    assert seen["RKD203"]["hint"] == "one of 1, 2, 4, 8"
     assert seen["RKD401"]["where"] == "command line: rollout.temperature=0"
-    assert seen["unknown-key"]["fix"] == "did you mean trainer.save_freq?"
+    assert seen["unknown-key"]["hint"] == "did you mean trainer.save_freq?"
     memory = json.loads(done.stdout)["memory"]
     assert set(memory["phases"]) == {"rollout", "log-prob", "update", "sync"}
     rollout = memory["phases"]["rollout"]
@@ -85,7 +85,7 @@ def test_scores_show_dead_groups(rewardkit: Run, tmp_path: Path) -> None:
     assert rewardkit("score", "gsm8k()", str(answers), "--out", str(path)).returncode == 0
     done = rewardkit("doctor", "tiny", "--scores", str(path), "--json")
     assert done.returncode == 0
-    assert "4 of 4 groups (100%)" in by_code(done.stdout)["RKD703"]["evidence"]
+    assert "4 of 4 groups (100%)" in by_code(done.stdout)["RKD703"]["message"]
     missing = rewardkit("doctor", "tiny", "--scores", str(tmp_path / "none"))
     assert missing.returncode == 2 and "no file " in missing.stderr
 

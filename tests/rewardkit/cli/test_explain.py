@@ -70,8 +70,8 @@ def test_a_file_one_of_its_names_and_a_ready_made_reward(tmp_path, capsys):
 
 def test_findings_come_with_their_numbers(rewardkit):
     out = rewardkit("explain", "length(0.1) + ends_with('.?!') + 2 * gsm8k()").stdout
-    assert "warning, proved [unbounded-total] the total is unbounded above, by length(0.1)" in out
-    assert "[verdict-outweighed] a wrong answer can earn any amount while a right one can earn as little as 2" in out
+    assert "warning [unbounded-total, proved] the total is unbounded above, by length(0.1)" in out
+    assert "warning [verdict-outweighed, proved] a wrong answer can earn any amount while a right one can earn" in out
     assert "earns 2.2" in out and "hint: pay the rest only to right answers" in out
 
 

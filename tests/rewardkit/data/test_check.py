@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import rewardkit
 from rewardkit import Batch, Status
 from rewardkit.cli import run
-from rewardkit.data.check import Checked, Fault, check_file
+from rewardkit.data.check import Checked, RowDiagnostic, check_file
 from rewardkit.errors import DataError
 
 ROUTED = "route({'gsm8k': gsm8k(), 'math': math_equal()}) + length(0.1)"
@@ -25,8 +25,8 @@ def _write(path: Path, rows: Sequence[object]) -> Path:
     return path
 
 
-def _check(path: Path, formula: str, limit: int | None = None) -> tuple[list[Fault], Checked]:
-    faults: list[Fault] = []
+def _check(path: Path, formula: str, limit: int | None = None) -> tuple[list[RowDiagnostic], Checked]:
+    faults: list[RowDiagnostic] = []
     checked = check_file(rewardkit.parse(formula), path, faults.append, limit=limit)
     return faults, checked
 
@@ -65,7 +65,7 @@ def test_a_gold_and_what_is_wrong_with_it(formula: str, gold: object, reason: st
     assert [f.where for f in mine] == ([] if reason is None else [f"{path}:2"])
     assert checked.rows == 2
     for fault in mine:
-        assert fault.reason.startswith(str(reason))
+        assert fault.message.startswith(str(reason))
 
 
 def test_a_row_is_checked_by_its_route_and_only_by_it(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_row_is_checked_by_its_route_and_only_by_it(tmp_path: Path) -> None:
     )
     faults, checked = _check(path, ROUTED)
     assert [(f.row, f.term) for f in faults] == [(1, "gsm8k"), (3, "route"), (4, "route")]
-    assert faults[1].reason == "no route for data_source='code', and no `otherwise`; routes: 'gsm8k', 'math'"
+    assert faults[1].message == "no route for data_source='code', and no `otherwise`; routes: 'gsm8k', 'math'"
     assert checked == Checked(rows=4, faulty=3)
     assert _check(path, "route({'gsm8k': gsm8k()}, otherwise=math_equal())")[1].faulty == 1
 
@@ -136,7 +136,7 @@ def test_faults_are_told_as_they_are_found(tmp_path: Path) -> None:
     path = _write(tmp_path / "rows.jsonl", [{"ground_truth": "none"}] + [{"ground_truth": "1"}] * 20_000)
     with path.open("a") as file:
         file.write("{\n")
-    faults: list[Fault] = []
+    faults: list[RowDiagnostic] = []
     with pytest.raises(DataError, match=r"rows\.jsonl:20002"):
         check_file(rewardkit.parse("gsm8k()"), path, faults.append)
     assert [f.row for f in faults] == [1]
@@ -158,7 +158,9 @@ def test_the_command_and_its_exit_codes(tmp_path: Path, capsys: pytest.CaptureFi
     assert json.loads(out)["row"] == 2
     assert err == "2 rows, 1 can't be scored\n"
     assert run(["data", "check", str(path), "--reward", "gsm8k()"]) == 1
-    assert capsys.readouterr().out.startswith(f"{path}:2: gsm8k: unusable ground truth 'none'")
+    assert capsys.readouterr().out.startswith(
+        f"error   [bad-ground-truth] {path}:2: gsm8k: unusable ground truth 'none'"
+    )
     assert run(["data", "check", str(path), "--reward", "exact()"]) == 0
     assert capsys.readouterr().err == "2 rows, all can be scored\n"
     assert run(["data", "check", str(path / "absent"), "--reward", "gsm8k()"]) == 2

@@ -104,6 +104,6 @@ def test_an_instruct_model_keeps_its_own(base_model: Path, data: Path) -> None:
     own = "{% for m in messages %}[{{ m['content'] }}]{% endfor %}"
     (base_model / "chat_template.jinja").write_text(own)
     found = resolved(base_model, data)
-    assert [f.code for f in found.findings if f.code == "own-template"] == ["own-template"]
+    assert [f.code for f in found.diagnostics if f.code == "own-template"] == ["own-template"]
     tokenizer = model_config(found).tokenizer
     assert tokenizer.apply_chat_template(TALK, tokenize=False) == "[Be brief. ][\nTwo plus two?\n]"

@@ -4,8 +4,8 @@ verl and torch are never imported here. `written` is what the user wrote, `schem
 `machine` what rewardkit adds; `keys`, `data_files`, `model_folder` and `batches` check; `resolve` puts it together.
 """
 
-from trainer_glue.verl.config.findings import ConfigFindings, Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic, ConfigErrors
 from trainer_glue.verl.config.recipes import recipe_names
 from trainer_glue.verl.config.resolve import Resolved, resolve
 
-__all__ = ["ConfigFindings", "Finding", "Resolved", "recipe_names", "resolve"]
+__all__ = ["ConfigErrors", "ConfigDiagnostic", "Resolved", "recipe_names", "resolve"]

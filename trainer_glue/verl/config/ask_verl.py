@@ -1,7 +1,7 @@
 """verl's own checks of a config, in a process of their own: ``python -m trainer_glue.verl.config.ask_verl < JSON``.
 
 The sections become the dataclasses that verl makes of them in its workers, one by one, so that each can say what is
-wrong with it; then comes `validate_config`, which stops at the first fault. Answers with a JSON list of findings.
+wrong with it; then comes `validate_config`, which stops at the first fault. Answers with a JSON list of diagnostics.
 The model's section is left out: its dataclass loads the tokenizer.
 """
 
@@ -106,7 +106,7 @@ def _is_key(path: str, config: dict[str, Any]) -> bool:
 
 
 def main() -> None:
-    """Read a config, write the findings. verl is imported first: the config is still on its way."""
+    """Read a config, write the diagnostics. verl is imported first: the config is still on its way."""
     with contextlib.redirect_stdout(sys.stderr):
         import verl.trainer.ppo.utils  # noqa: F401
 

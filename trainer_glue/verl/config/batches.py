@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.keys import Where
 
 _ACTOR = "actor_rollout_ref.actor"
@@ -21,8 +21,8 @@ _BATCH = "data.train_batch_size"
 _MINI = f"{_ACTOR}.ppo_mini_batch_size"
 
 
-def check_batches(config: Mapping[str, Any], rows: int | None, ranks: int, where: Where) -> list[Finding]:
-    """Findings on a resolved config whose types were checked.
+def check_batches(config: Mapping[str, Any], rows: int | None, ranks: int, where: Where) -> list[ConfigDiagnostic]:
+    """Diagnostics on a resolved config whose types were checked.
 
     Args:
         config: the resolved config.
@@ -31,7 +31,7 @@ def check_batches(config: Mapping[str, Any], rows: int | None, ranks: int, where
         where: from a key to where the user set it.
     """
     return [
-        Finding(code, key, message, where(key), hint, "warning" if code.startswith("note-") else "error")
+        ConfigDiagnostic(code, message, where(key), hint, key=key)
         for code, key, message, hint in (
             *_positive(config),
             *_sizes(config, rows, ranks),

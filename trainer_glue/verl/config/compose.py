@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from trainer_glue.verl.config.findings import ConfigFindings, Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic, ConfigErrors
 from trainer_glue.verl.config.overrides import COMMAND_LINE
 from trainer_glue.verl.config.schema import Key, build_schema
 from trainer_glue.verl.versions.installed import Verl
@@ -21,15 +21,15 @@ def composed(verl: Verl, groups: tuple[str, ...] = ()) -> tuple[dict[str, Any], 
         groups: overrides that choose config groups.
 
     Raises:
-        ConfigFindings: there is no such group.
+        ConfigErrors: there is no such group.
     """
     from hydra.errors import HydraException
 
     try:
         content, schema = _composed(verl.folder, verl.config, groups)
     except HydraException as e:
-        raise ConfigFindings(
-            [Finding("config-group", " ".join(groups), str(e).splitlines()[0], COMMAND_LINE)]
+        raise ConfigErrors(
+            [ConfigDiagnostic("config-group", str(e).splitlines()[0], COMMAND_LINE, key=" ".join(groups))]
         ) from None
     return copy.deepcopy(content), schema
 

@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from rewardkit.algebra.operations.choice import Route
 from rewardkit.algebra.term import Need
-from rewardkit.data.check import Fault, check_file
+from rewardkit.data.check import RowDiagnostic, check_file
+from rewardkit.diagnostics import Severity, errors
 from rewardkit.engine.loading import RewardSource
 from rewardkit.errors import DataError
-from trainer_glue.verl.config.findings import Finding, Severity
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.keys import Where
 
 REMOTE: Final = ("hdfs://", "s3://", "gs://", "oss://", "tos://")
@@ -24,10 +25,10 @@ CHECKED_ROWS: Final = 1_000
 
 def check_data(
     config: Mapping[str, Any], reward: RewardSource | None, where: Where
-) -> tuple[list[Finding], int | None]:
-    """Findings on both splits against the config and the reward, and the number of training rows, None if unknown."""
+) -> tuple[list[ConfigDiagnostic], int | None]:
+    """Check both splits against the config and the reward; also the number of training rows, None if unknown."""
     needs, formula = (reward.needs, reward.formula) if reward is not None else (frozenset[Need](), "")
-    findings: list[Finding] = []
+    diagnostics: list[ConfigDiagnostic] = []
     rows: dict[str, int | None] = {}
     for key in ("train_files", "val_files"):
         if key == "val_files" and config["data"][key] == config["data"]["train_files"]:
@@ -35,12 +36,12 @@ def check_data(
         path, total = f"data.{key}", 0
         for name in file_names(config["data"][key]):
             found, count = _check_file(path, name, config["data"]["prompt_key"], needs, formula, where)
-            if reward is not None and count is not None and not any(f.severity == "error" for f in found):
+            if reward is not None and count is not None and not errors(found):
                 found += _gradable(path, name, reward, where)
-            findings += found
+            diagnostics += found
             total = -1 if count is None or total < 0 else total + count
         rows[key] = None if total < 0 else total
-    return findings, rows["train_files"]
+    return diagnostics, rows["train_files"]
 
 
 def file_names(value: object) -> list[str]:
@@ -56,15 +57,13 @@ def file_names(value: object) -> list[str]:
 
 def _check_file(
     key: str, name: str, prompt_key: str, needs: frozenset[Need], formula: str, where: Where
-) -> tuple[list[Finding], int | None]:
+) -> tuple[list[ConfigDiagnostic], int | None]:
     if name.startswith(REMOTE):
-        return [
-            Finding("not-checked", key, f"{name} is remote: its columns were not checked", severity="warning")
-        ], None
+        return [ConfigDiagnostic("not-checked", f"{name} is remote: its columns were not checked", key=key)], None
     path = Path(name).expanduser()
 
-    def error(code: str, message: str, hint: str | None = None) -> tuple[list[Finding], int | None]:
-        return [Finding(code, key, message, where(key), hint)], None
+    def error(code: str, message: str, hint: str | None = None) -> tuple[list[ConfigDiagnostic], int | None]:
+        return [ConfigDiagnostic(code, message, where(key), hint, key=key)], None
 
     if not path.is_file():
         if not where(key):
@@ -81,34 +80,37 @@ def _check_file(
     if rows == 0:
         return error("no-rows", f"{path} has no rows")
     found = [
-        Finding(code, key, f"{path} {message}", where(key), hint)
+        ConfigDiagnostic(code, f"{path} {message}", where(key), hint, key=key)
         for code, message, hint in _columns(columns, prompt_key, needs, formula)
     ]
     if not found and "ground_truth" in needs:
-        found = [Finding("no-ground-truth", key, f"{path} {m}", where(key), severity=s) for m, s in _golds(path, rows)]
+        found = [
+            ConfigDiagnostic("no-ground-truth", f"{path} {m}", where(key), severity=s, key=key)
+            for m, s in _golds(path, rows)
+        ]
     return found, rows
 
 
-def _gradable(key: str, name: str, reward: RewardSource, where: Where) -> list[Finding]:
+def _gradable(key: str, name: str, reward: RewardSource, where: Where) -> list[ConfigDiagnostic]:
     """What `rewardkit data check` says of the first rows: some that can't be scored are a warning, all an error."""
     path = Path(name).expanduser()
     routed = any(isinstance(node.operation, Route) for node in reward.reward.walk())
     if path.suffix == ".json" or not (routed or "ground_truth" in reward.needs):
         return []
-    faults: list[Fault] = []
+    faults: list[RowDiagnostic] = []
     try:
         checked = check_file(reward.reward, path, faults.append, limit=CHECKED_ROWS)
     except DataError as e:
-        return [Finding("ungradable", key, e.message, where(key), e.hint)]
+        return [ConfigDiagnostic("ungradable", e.message, where(key), e.hint, key=key)]
     if path.suffix == ".parquet":  # those without a gold are counted over all rows already
-        faults = [f for f in faults if not f.reason.startswith("no ground truth")]
+        faults = [f for f in faults if not f.message.startswith("no ground truth")]
     if not faults:
         return []
     faulty = len({f.row for f in faults})
     message = f"{faulty:,} of the first {checked.rows:,} rows can't be scored by {reward.formula}: {faults[0]}"
-    severity: Severity = "error" if faulty == checked.rows else "warning"
+    severity = Severity.ERROR if faulty == checked.rows else Severity.WARNING
     hint = f"rewardkit data check {path} --reward FORMULA lists them all"
-    return [Finding("ungradable", key, message, where(key), hint, severity)]
+    return [ConfigDiagnostic("ungradable", message, where(key), hint, severity=severity, key=key)]
 
 
 def _columns(
@@ -166,7 +168,7 @@ def _has_field(column: Any, name: str) -> bool:
     return column is not None and pyarrow.types.is_struct(column) and column.get_field_index(name) >= 0
 
 
-def _golds(path: Path, rows: int) -> Iterator[tuple[str, Any]]:
+def _golds(path: Path, rows: int) -> Iterator[tuple[str, Severity]]:
     """What is missing among the gold answers of a parquet file: all of them is an error, some a warning."""
     if path.suffix != ".parquet":
         return
@@ -177,6 +179,6 @@ def _golds(path: Path, rows: int) -> Iterator[tuple[str, Any]]:
     golds = pc.struct_field(table["reward_model"].combine_chunks(), "ground_truth")
     missing = golds.null_count
     if missing == rows:
-        yield "has a null reward_model.ground_truth in every row", "error"
+        yield "has a null reward_model.ground_truth in every row", Severity.ERROR
     elif missing:
-        yield f"has a null reward_model.ground_truth in {missing} of {rows} rows: they stay unscored", "warning"
+        yield f"has a null reward_model.ground_truth in {missing} of {rows} rows: they stay unscored", Severity.WARNING

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from trainer_glue.verl.config.findings import Severity
+from rewardkit.diagnostics import Severity
 from trainer_glue.verl.config.schema import Key
 from trainer_glue.verl.versions.keys import MOVED, OLD_VALUES, Moved, OldValue
 
@@ -20,7 +20,7 @@ class DeadKey:
 
     message: str
     hint: str
-    severity: Severity = "error"
+    severity: Severity = Severity.ERROR
 
 
 def dead_key(path: str, value: Any, schema: Key) -> DeadKey | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.engine.loading import RewardSource
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.keys import Where
 
 
@@ -17,7 +17,7 @@ class Draft:
 
     Attributes:
         config: verl's whole config, filled in, without the keys that were refused: any key may be missing.
-        reward: what pays the run; None when that can't be said, about which there is a finding.
+        reward: what pays the run; None when that can't be said, about which there is a diagnostic.
         rows: rows of the training files; None when not known.
         ranks: processes that train, over all nodes; 0 when not known.
         accelerator: whether the run is for accelerators.
@@ -36,5 +36,5 @@ class Draft:
     where: Where
 
 
-Check = Callable[[Draft], Iterable[Finding]]
+Check = Callable[[Draft], Iterable[ConfigDiagnostic]]
 """Looks at a draft and says what it finds."""

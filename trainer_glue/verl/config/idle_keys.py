@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.written import Written, dig
 
 _ACTOR, _REF, _ROLLOUT = (f"actor_rollout_ref.{part}" for part in ("actor", "ref", "rollout"))
@@ -54,10 +54,10 @@ def idle(get: Callable[[str], Any]) -> Iterator[Needs]:
     return (n for n in IDLE if all(get(key) != n.value for key in n.one_of))
 
 
-def check_idle(config: Mapping[str, Any], defaults: Mapping[str, Any], written: Written) -> list[Finding]:
+def check_idle(config: Mapping[str, Any], defaults: Mapping[str, Any], written: Written) -> list[ConfigDiagnostic]:
     """A warning for each idle key that the user set to another value than verl's own."""
     return [
-        Finding("no-effect", key, needs.why, written.where(key), severity="warning")
+        ConfigDiagnostic("idle-key", needs.why, written.where(key), key=key)
         for needs in idle(lambda key: dig(config, key))
         for key in written.keys_below(needs.key)
         if dig(config, key) != dig(defaults, key)

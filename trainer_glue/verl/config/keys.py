@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from trainer_glue.verl.config.dead_keys import DeadKey, dead_key
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.schema import Key
 
 Where = Callable[[str], str]
@@ -28,12 +28,12 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 
 
-def check_keys(data: Mapping[str, Any], schema: Key, where: Where) -> list[Finding]:
+def check_keys(data: Mapping[str, Any], schema: Key, where: Where) -> list[ConfigDiagnostic]:
     """Every key of a user's mapping that verl doesn't know, no longer reads, or would not accept the value of."""
     return list(_check(data, schema, schema, "", where))
 
 
-def check_key(path: str, value: object, schema: Key, where: Where, *, new: bool = False) -> list[Finding]:
+def check_key(path: str, value: object, schema: Key, where: Where, *, new: bool = False) -> list[ConfigDiagnostic]:
     """The same for one dotted key, such as an override's.
 
     Args:
@@ -60,7 +60,7 @@ def check_key(path: str, value: object, schema: Key, where: Where, *, new: bool 
     return list(_check_value(path, value, key, where))
 
 
-def _check(data: Mapping[str, Any], section: Key, root: Key, prefix: str, where: Where) -> Iterator[Finding]:
+def _check(data: Mapping[str, Any], section: Key, root: Key, prefix: str, where: Where) -> Iterator[ConfigDiagnostic]:
     for name, value in data.items():
         path = f"{prefix}{name}"
         key = section.children.get(name)
@@ -72,14 +72,14 @@ def _check(data: Mapping[str, Any], section: Key, root: Key, prefix: str, where:
                 yield _unknown(path, value, root, where)
             elif section.children and (close := difflib.get_close_matches(name, section.children, n=1, cutoff=0.85)):
                 message = f"is not one of the keys known here; {prefix}{close[0]} is"
-                yield Finding("near-miss", path, message, where(path), severity="warning")
+                yield ConfigDiagnostic("near-miss", message, where(path), key=path)
         elif isinstance(value, Mapping) and key.is_section:
             yield from _check(value, key, root, f"{path}.", where)
         else:
             yield from _check_value(path, value, key, where)
 
 
-def _check_value(path: str, value: object, key: Key, where: Where) -> Iterator[Finding]:
+def _check_value(path: str, value: object, key: Key, where: Where) -> Iterator[ConfigDiagnostic]:
     if _fits(value, key):
         return
     expected, hint = in_words(key), None
@@ -88,7 +88,7 @@ def _check_value(path: str, value: object, key: Key, where: Where) -> Iterator[F
     elif value is None and key.is_section:
         hint = "leave the section out; a section can't be switched off by null"
     message = f"is {_shown(value)}; expected {expected}"
-    yield Finding("wrong-type", path, message, where(path), hint, value=_shown(value), expected=expected)
+    yield ConfigDiagnostic("wrong-type", message, where(path), hint, key=path, value=_shown(value), expected=expected)
 
 
 def _fits(value: object, key: Key) -> bool:
@@ -140,13 +140,15 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _unknown(path: str, value: object, schema: Key, where: Where) -> Finding:
+def _unknown(path: str, value: object, schema: Key, where: Where) -> ConfigDiagnostic:
     hint = suggest(path, schema)
-    return Finding("unknown-key", path, "verl has no such key", where(path), hint, value=_shown(value))
+    return ConfigDiagnostic("unknown-key", "verl has no such key", where(path), hint, key=path, value=_shown(value))
 
 
-def _dead(path: str, value: object, dead: DeadKey, where: Where) -> Finding:
-    return Finding("dead-key", path, dead.message, where(path), dead.hint, dead.severity, value=_shown(value))
+def _dead(path: str, value: object, dead: DeadKey, where: Where) -> ConfigDiagnostic:
+    return ConfigDiagnostic(
+        "dead-key", dead.message, where(path), dead.hint, severity=dead.severity, key=path, value=_shown(value)
+    )
 
 
 def suggest(path: str, schema: Key) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from trainer_glue.verl import cpu
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.written import Written, dig, put
 
 PER_NODE: Final = "trainer.n_gpus_per_node"
@@ -16,7 +16,7 @@ ROLLOUT: Final = "actor_rollout_ref.rollout.name"
 
 def wire_machine(
     config: dict[str, Any], written: Written, *, accelerator: bool, ranks: int | None, dry_run: bool
-) -> tuple[int, bool, list[Finding]]:
+) -> tuple[int, bool, list[ConfigDiagnostic]]:
     """Set the ranks and, without an accelerator, the keys that verl's CPU path needs.
 
     Args:
@@ -27,13 +27,13 @@ def wire_machine(
         dry_run: a config for GPUs is left as one on a machine without.
 
     Returns:
-        Ranks over all nodes, whether the run is for accelerators, and findings.
+        Ranks over all nodes, whether the run is for accelerators, and diagnostics.
     """
     gpus = _gpus_wanted(config, written)
     if not accelerator and gpus and ranks is None:
         message = f"this config is for {gpus} GPUs, and there is no accelerator here"
         hint = f"on this machine: {PER_NODE}=1 {NODES}=1"
-        found = [Finding("no-accelerator", PER_NODE, message, written.where(PER_NODE), hint)]
+        found = [ConfigDiagnostic("no-accelerator", message, written.where(PER_NODE), hint, key=PER_NODE)]
         if dry_run:
             return gpus, True, found
         return gpus, False, found
@@ -57,19 +57,19 @@ def _gpus_wanted(config: Mapping[str, Any], written: Written) -> int:
 
 
 def _total(config: Mapping[str, Any]) -> int | None:
-    """Ranks over all nodes; None when the counts are no numbers, about which there are findings."""
+    """Ranks over all nodes; None when the counts are no numbers, about which there are diagnostics."""
     each, nodes = dig(config, PER_NODE), dig(config, NODES)
     return each * nodes if isinstance(each, int) and isinstance(nodes, int) else None
 
 
-def _wire_cpu(config: dict[str, Any], written: Written, ranks: int) -> list[Finding]:
-    findings = []
+def _wire_cpu(config: dict[str, Any], written: Written, ranks: int) -> list[ConfigDiagnostic]:
+    diagnostics = []
     for key, value in cpu.overrides(ranks).items():
         if written.on_command_line(key):
             continue
         before = dig(config, key)
         if written.recipe is None and written.is_set(key) and before != value:
             message = f"is {before!r}; {value!r} is used: there is no accelerator here"
-            findings.append(Finding("cpu", key, message, written.where(key), severity="warning"))
+            diagnostics.append(ConfigDiagnostic("cpu", message, written.where(key), key=key))
         put(config, key, value)
-    return findings
+    return diagnostics

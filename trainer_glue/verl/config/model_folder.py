@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from trainer_glue.verl.config.data_files import REMOTE
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.keys import Where
 
 _HUB_ID: Final = re.compile(r"[A-Za-z0-9][\w.\-]*/[A-Za-z0-9][\w.\-]*")
@@ -17,8 +17,8 @@ _TOKENIZERS: Final = ("tokenizer.json", "tokenizer.model", "vocab.json", "spiece
 _WEIGHTS: Final = ("*.safetensors", "*.bin")
 
 
-def check_model(section: Mapping[str, Any], key: str, where: Where) -> list[Finding]:
-    """Findings on a model section with a `path`, such as `actor_rollout_ref.model`."""
+def check_model(section: Mapping[str, Any], key: str, where: Where) -> list[ConfigDiagnostic]:
+    """Diagnostics on a model section with a `path`, such as `actor_rollout_ref.model`."""
     path = section.get("path")
     if not isinstance(path, str):
         return []
@@ -29,7 +29,7 @@ def check_model(section: Mapping[str, Any], key: str, where: Where) -> list[Find
     if not found and not section.get("custom_chat_template") and not has_chat_template(Path(tokenizer).expanduser()):
         message = f"the tokenizer in {tokenizer} has no chat template, and verl's prompts are chat messages"
         hint = "set rewardkit.chat_template: llama-3 (or chatml)"
-        found.append(Finding("no-chat-template", f"{key}.path", message, where(f"{key}.path"), hint))
+        found.append(ConfigDiagnostic("no-chat-template", message, where(f"{key}.path"), hint, key=f"{key}.path"))
     return found
 
 
@@ -43,27 +43,29 @@ def has_chat_template(folder: Path) -> bool:
     return config.is_file() and bool(json.loads(config.read_text(encoding="utf-8")).get("chat_template"))
 
 
-def _check_folder(name: str, key: str, where: Where, *, tokenizer: bool, weights: bool) -> Iterator[Finding]:
+def _check_folder(name: str, key: str, where: Where, *, tokenizer: bool, weights: bool) -> Iterator[ConfigDiagnostic]:
     folder = Path(name).expanduser()
     if name.startswith(REMOTE):
-        yield Finding("not-checked", key, f"{name} is remote: it was not checked", where(key), severity="warning")
+        yield ConfigDiagnostic("not-checked", f"{name} is remote: it was not checked", where(key), key=key)
     elif folder.is_dir():
         for code, message, hint in _missing(folder, tokenizer=tokenizer, weights=weights):
-            yield Finding(code, key, f"{folder} {message}", where(key), hint)
+            yield ConfigDiagnostic(code, f"{folder} {message}", where(key), hint, key=key)
     elif _HUB_ID.fullmatch(name) and not folder.parent.is_dir():
         message = f"{name} is no folder here: taken for a hub id, and not checked"
-        yield Finding("not-checked", key, message, where(key), severity="warning")
+        yield ConfigDiagnostic("not-checked", message, where(key), key=key)
     elif folder.is_file():
         hint = "convert it to a Hugging Face folder first"
-        yield Finding("missing-model", key, f"{folder} is a file; expected a model's folder", where(key), hint)
+        yield ConfigDiagnostic(
+            "missing-model", f"{folder} is a file; expected a model's folder", where(key), hint, key=key
+        )
     elif not where(key):
         message = f"is not set, and verl's default {name} does not exist"
-        yield Finding("required", key, message, hint="a folder of a causal language model, or a hub id")
+        yield ConfigDiagnostic("required", message, hint="a folder of a causal language model, or a hub id", key=key)
     else:
         hint = (
             "a folder with config.json, tokenizer and weights, or a hub id such as meta-llama/Meta-Llama-3-8B-Instruct"
         )
-        yield Finding("missing-model", key, f"no folder {folder}", where(key), hint)
+        yield ConfigDiagnostic("missing-model", f"no folder {folder}", where(key), hint, key=key)
 
 
 def _missing(folder: Path, *, tokenizer: bool, weights: bool) -> Iterator[tuple[str, str, str | None]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 
 COMMAND_LINE: Final = "command line"
 _SHORT: Final = ("model", "actor", "rollout", "ref")
@@ -36,21 +36,23 @@ class Override:
     action: Literal["set", "add", "delete", "group"]
 
 
-def parse_overrides(texts: Sequence[str], config_folder: Path) -> tuple[list[Override], list[Finding]]:
-    """Overrides in order, and a finding for each that isn't one.
+def parse_overrides(texts: Sequence[str], config_folder: Path) -> tuple[list[Override], list[ConfigDiagnostic]]:
+    """Overrides in order, and a diagnostic for each that isn't one.
 
     Args:
         texts: such as ``trainer.total_epochs=3``.
         config_folder: verl's config folder, whose sub-folders are the config groups.
     """
     parsed: list[Override] = []
-    findings: list[Finding] = []
+    diagnostics: list[ConfigDiagnostic] = []
     for text in texts:
         try:
             parsed.append(_parse(text, config_folder))
         except ValueError as e:
-            findings.append(Finding("bad-override", text.partition("=")[0].strip(), str(e), f"{COMMAND_LINE}: {text}"))
-    return parsed, findings
+            diagnostics.append(
+                ConfigDiagnostic("bad-override", str(e), f"{COMMAND_LINE}: {text}", key=text.partition("=")[0].strip())
+            )
+    return parsed, diagnostics
 
 
 def full_key(key: str) -> str:

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from rewardkit.diagnostics import Severity
 from rewardkit.engine.loading import RewardSource
 from rewardkit.errors import MissingDependencyError, RewardKitError
 from trainer_glue.verl import cpu
 from trainer_glue.verl.config.batches import check_batches
 from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.data_files import check_data
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic, ConfigErrors, raise_errors
 from trainer_glue.verl.config.draft import Check, Draft
-from trainer_glue.verl.config.findings import ConfigFindings, Finding, raise_errors
 from trainer_glue.verl.config.idle_keys import check_idle
 from trainer_glue.verl.config.keys import check_key, check_keys
 from trainer_glue.verl.config.machine import ROLLOUT, wire_machine
@@ -48,7 +49,7 @@ from trainer_glue.verl.versions.installed import find_verl
 
 DEFAULT_SEED: Final = 42
 ENVIRONMENT: Final = frozenset({"missing-file", "missing-model", "no-accelerator"})
-"""Codes of findings about this machine rather than the config: a dry run only warns of them."""
+"""Codes of diagnostics about this machine rather than the config: a dry run only warns of them."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Resolved:
     Attributes:
         config: verl's whole config, every interpolation filled in.
         reward: what pays the run.
-        findings: warnings, in the order of the checks.
+        diagnostics: warnings, in the order of their places.
         name: the recipe's name, or the stem of the user's file.
         seed: of the data order and of what is made locally.
         ranks: processes that train, over all nodes.
@@ -72,7 +73,7 @@ class Resolved:
 
     config: Mapping[str, Any]
     reward: RewardSource
-    findings: tuple[Finding, ...]
+    diagnostics: tuple[ConfigDiagnostic, ...]
     name: str
     seed: int
     ranks: int
@@ -117,63 +118,63 @@ def resolve(
         ranks: processes that train on this machine; None for what the config says.
         out: the run's folder, over the config's `trainer.default_local_dir`.
         dry_run: what this machine lacks (files, GPUs) is a warning.
-        check: what else is to be found, such as the preflight's findings.
+        check: what else is to be found, such as the preflight's diagnostics.
 
     Raises:
-        ConfigFindings: everything that is wrong, at once.
+        ConfigErrors: everything that is wrong, at once.
     """
-    findings: list[Finding] = []
+    diagnostics: list[ConfigDiagnostic] = []
     try:
         verl = find_verl()
     except MissingDependencyError as e:
         verl = None
-        findings.append(Finding("verl", "", e.message, hint=e.hint))
+        diagnostics.append(ConfigDiagnostic("verl", e.message, hint=e.hint))
     parsed, bad = parse_overrides(overrides, verl.config if verl else Path())
     written, unreadable = _read(source, parsed)
     if any(f.code == "missing-config" for f in unreadable):  # what else is missing would be said of no config
-        raise ConfigFindings([*findings, *bad, *unreadable])
+        raise ConfigErrors([*diagnostics, *bad, *unreadable])
     own, bad_own = written.own()
     paid_by, bad_reward = find_reward(reward, own, written)
-    findings += [*bad, *unreadable, *written.defaults_list(), *bad_own, *bad_reward]
+    diagnostics += [*bad, *unreadable, *written.defaults_list(), *bad_own, *bad_reward]
     if verl is None:
-        raise ConfigFindings(findings)
+        raise ConfigErrors(diagnostics)
     config, schema = composed(verl, written.groups)
-    key_findings = _check_keys(written, schema)
-    findings += key_findings
-    invalid = frozenset(f.key for f in key_findings if f.severity == "error")
+    key_diagnostics = _check_keys(written, schema)
+    diagnostics += key_diagnostics
+    invalid = frozenset(f.key for f in key_diagnostics if f.severity is Severity.ERROR)
     merge(config, without(written.theirs, invalid))
     for o in written.verl_overrides:
         if o.key not in invalid:
             _apply(config, o)
     if out is not None:
         put(config, OUT, str(out))
-    findings += check_seams(config, written)
+    diagnostics += check_seams(config, written)
     if paid_by is not None:
         wire_reward(config, paid_by)
-    findings += wire_template(config, own, written)
-    made, file_findings = wire_files(config, own, written)
+    diagnostics += wire_template(config, own, written)
+    made, file_diagnostics = wire_files(config, own, written)
     present = cpu.accelerator_present() if accelerator is None else accelerator
-    world, on_accelerator, machine_findings = wire_machine(
+    world, on_accelerator, machine_diagnostics = wire_machine(
         config, written, accelerator=present, ranks=ranks, dry_run=dry_run
     )
-    findings += [*file_findings, *machine_findings]
+    diagnostics += [*file_diagnostics, *machine_diagnostics]
     filled, unfilled = _filled(config, written)
-    findings += unfilled
+    diagnostics += unfilled
     if filled is not None:
         trusted = without(filled, invalid)
-        whole_findings, rows = _check_whole(trusted, written, paid_by, made, invalid, world)
-        findings += whole_findings
-        findings += check_values(trusted, written.where)
-        findings += check_idle(trusted, composed(verl, written.groups)[0], written)
+        whole_diagnostics, rows = _check_whole(trusted, written, paid_by, made, invalid, world)
+        diagnostics += whole_diagnostics
+        diagnostics += check_values(trusted, written.where)
+        diagnostics += check_idle(trusted, composed(verl, written.groups)[0], written)
         if check is not None:
-            findings += check(Draft(trusted, paid_by, rows, world, on_accelerator, present, made, written.where))
-    warnings = raise_errors(_softened(findings) if dry_run else findings)
+            diagnostics += check(Draft(trusted, paid_by, rows, world, on_accelerator, present, made, written.where))
+    warnings = raise_errors(_softened(diagnostics) if dry_run else diagnostics)
     assert filled is not None and paid_by is not None  # neither is None without an error
     seed = dig(filled, "data.seed")
     return Resolved(
         config=filled,
         reward=paid_by,
-        findings=warnings,
+        diagnostics=warnings,
         name=written.name,
         seed=DEFAULT_SEED if seed is None else seed,
         ranks=world,
@@ -186,19 +187,19 @@ def resolve(
     )
 
 
-def _read(source: str | Path | None, overrides: list[Override]) -> tuple[Written, list[Finding]]:
+def _read(source: str | Path | None, overrides: list[Override]) -> tuple[Written, list[ConfigDiagnostic]]:
     names_model = any(o.key == MODEL for o in overrides)
     wanted = source if source is not None else DEFAULT_FOR_MODEL if names_model else DEFAULT
     try:
         path, recipe = config_path(wanted)
     except RewardKitError as e:
         unread = Written(YamlFile(Path(str(wanted))), None, tuple(overrides))
-        return unread, [Finding("missing-config", "", e.message, hint=e.hint)]
+        return unread, [ConfigDiagnostic("missing-config", e.message, hint=e.hint)]
     file = read_yaml(path)
-    return Written(file, recipe, tuple(overrides)), list(file.findings)
+    return Written(file, recipe, tuple(overrides)), list(file.diagnostics)
 
 
-def _check_keys(written: Written, schema: Key) -> list[Finding]:
+def _check_keys(written: Written, schema: Key) -> list[ConfigDiagnostic]:
     found = check_keys(written.theirs, schema, written.where)
     for o in written.verl_overrides:
         if o.action in ("set", "add"):
@@ -217,7 +218,7 @@ def _apply(config: dict[str, Any], override: Override) -> None:
         put(config, override.key, override.value)
 
 
-def _filled(config: Mapping[str, Any], written: Written) -> tuple[dict[str, Any] | None, list[Finding]]:
+def _filled(config: Mapping[str, Any], written: Written) -> tuple[dict[str, Any] | None, list[ConfigDiagnostic]]:
     """The config as plain data, interpolations filled in."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -226,7 +227,7 @@ def _filled(config: Mapping[str, Any], written: Written) -> tuple[dict[str, Any]
         filled: dict[str, Any] = OmegaConf.to_container(OmegaConf.create(dict(config)), resolve=True)
     except OmegaConfBaseException as e:
         key = next((k for k in written.interpolations() if _fails(config, k)), str(e.full_key or ""))
-        return None, [Finding("interpolation", key, str(e).splitlines()[0], written.where(key))]
+        return None, [ConfigDiagnostic("interpolation", str(e).splitlines()[0], written.where(key), key=key)]
     return filled, []
 
 
@@ -248,25 +249,27 @@ def _check_whole(
     made: frozenset[str],
     invalid: frozenset[str],
     ranks: int,
-) -> tuple[list[Finding], int | None]:
+) -> tuple[list[ConfigDiagnostic], int | None]:
     """What only the whole config shows (required keys, files, batches), and the number of training rows.
 
     Keys that were refused are not in it.
     """
-    findings: list[Finding] = []
+    diagnostics: list[ConfigDiagnostic] = []
     if dig(trusted, ROLLOUT) in (None, "???") and ROLLOUT not in invalid:
         message = "is not set, and verl has no default for it"
-        findings.append(Finding("required", ROLLOUT, message, written.where(ROLLOUT), "vllm, or sglang"))
+        diagnostics.append(
+            ConfigDiagnostic("required", message, written.where(ROLLOUT), "vllm, or sglang", key=ROLLOUT)
+        )
     rows: int | None = TRAIN_ROWS
     if TRAIN not in made:
         rows = None
         if not invalid & {TRAIN, VAL, "data.prompt_key"}:
             found, rows = check_data(trusted, reward, written.where)
-            findings += found
+            diagnostics += found
     for key in ("actor_rollout_ref.model", "critic.model"):
         if f"{key}.path" not in made and (key != "critic.model" or _uses_critic(trusted)):
-            findings += check_model(dig(trusted, key) or {}, key, written.where)
-    return findings + check_batches(trusted, rows, ranks, written.where), rows
+            diagnostics += check_model(dig(trusted, key) or {}, key, written.where)
+    return diagnostics + check_batches(trusted, rows, ranks, written.where), rows
 
 
 def _uses_critic(config: Mapping[str, Any]) -> bool:
@@ -274,5 +277,5 @@ def _uses_critic(config: Mapping[str, Any]) -> bool:
     return bool(enabled) if enabled is not None else dig(config, "algorithm.adv_estimator") == "gae"
 
 
-def _softened(findings: Iterable[Finding]) -> list[Finding]:
-    return [dataclasses.replace(f, severity="warning") if f.code in ENVIRONMENT else f for f in findings]
+def _softened(diagnostics: Iterable[ConfigDiagnostic]) -> list[ConfigDiagnostic]:
+    return [dataclasses.replace(f, severity=Severity.WARNING) if f.code in ENVIRONMENT else f for f in diagnostics]

@@ -11,16 +11,17 @@ import dataclasses
 import importlib.util
 import json
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rewardkit.diagnostics import Severity, errors, ordered
 from rewardkit.errors import ConfigError
 from rewardkit.processes.isolated import PYTHON, isolated_environment
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic, ConfigErrors
 from trainer_glue.verl.config.draft import Draft
-from trainer_glue.verl.config.findings import ConfigFindings, Finding
 from trainer_glue.verl.config.keys import Where
 from trainer_glue.verl.config.resolve import resolve
 from trainer_glue.verl.config.written import SECTION, dig
@@ -43,37 +44,28 @@ class Validation:
     """What was found.
 
     Attributes:
-        findings: errors first, then warnings, each in the order of the checks.
+        diagnostics: errors first, then warnings, each in the order of their places.
         config: the whole config, without keys that were refused; None when it could not be composed.
         asked_verl: whether verl's own checks ran.
     """
 
-    findings: tuple[Finding, ...]
+    diagnostics: tuple[ConfigDiagnostic, ...]
     config: Mapping[str, Any] | None
     asked_verl: bool
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
+    def errors(self) -> tuple[ConfigDiagnostic, ...]:
         """What would stop a run."""
-        return tuple(f for f in self.findings if f.severity == "error")
+        return errors(self.diagnostics)
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """The findings as plain data, with the value that the config has."""
-        return [
-            {
-                "severity": f.severity,
-                "code": f.code,
-                "key": f.key,
-                "file": f.file,
-                "line": f.line,
-                "where": f.where,
-                "value": f.value if f.value is not None else dig(self.config, f.key) if f.key else None,
-                "expected": f.expected,
-                "message": f.message,
-                "hint": f.hint,
-            }
-            for f in self.findings
-        ]
+        """The diagnostics as plain data, with the value that the config has."""
+        return as_dicts(self.diagnostics, self.config)
+
+
+def as_dicts(diagnostics: Iterable[ConfigDiagnostic], config: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Diagnostics as plain data, with the value that the config has."""
+    return [d.as_dict() | ({"value": dig(config, d.key)} if d.value is None and d.key else {}) for d in diagnostics]
 
 
 def validate(
@@ -95,37 +87,34 @@ def validate(
     """
     drafts: list[Draft] = []
 
-    def keep(draft: Draft) -> list[Finding]:
+    def keep(draft: Draft) -> list[ConfigDiagnostic]:
         drafts.append(draft)
         return []
 
     with _verl_waiting(ask_verl) as verl:
         try:
-            resolved = resolve(source, overrides, reward=reward, accelerator=True, dry_run=True, check=keep)
-            errors, warnings = _sorted(resolved.findings, need_data)
-        except ConfigFindings as e:
-            later = [dataclasses.replace(f, severity="warning") for f in e.findings if (f.code, f.key) in _LATER]
-            missing, warnings = _sorted((*later, *e.warnings), need_data)
-            errors = [*(f for f in e.findings if (f.code, f.key) not in _LATER), *missing]
+            found = resolve(source, overrides, reward=reward, accelerator=True, dry_run=True, check=keep).diagnostics
+        except ConfigErrors as e:
+            found = (*e.errors, *e.warnings)
+        found = tuple(_judged(d, need_data) for d in found)
         draft = drafts[0] if drafts else None
         if verl is None or draft is None:
-            return Validation((*errors, *warnings), draft.config if draft else None, False)
+            return Validation(ordered(found), draft.config if draft else None, False)
         theirs = _answers(verl, draft.config, draft.where)
-    theirs = [f for f in theirs if not _is_said(f.key, errors)]
-    errors += [f for f in theirs if f.severity == "error"]
-    warnings += [f for f in theirs if f.severity == "warning"]
-    return Validation((*errors, *warnings), draft.config, True)
+    news = [d for d in theirs if not _is_said(d.key, errors(found))]
+    return Validation(ordered((*found, *news)), draft.config, True)
 
 
-def _sorted(warnings: Sequence[Finding], need_data: bool) -> tuple[list[Finding], list[Finding]]:
-    """Errors and warnings: where the data is needed, a file of it that is not there is an error."""
-    missing = [dataclasses.replace(f, severity="error") for f in warnings if need_data and f.code == "missing-file"]
-    return missing, [f for f in warnings if not (need_data and f.code == "missing-file")]
+def _judged(d: ConfigDiagnostic, need_data: bool) -> ConfigDiagnostic:
+    """What is missing for a run is no error of a config. Where the data is needed, a file that is not there is one."""
+    if d.severity is Severity.ERROR and (d.code, d.key) in _LATER:
+        return dataclasses.replace(d, severity=Severity.WARNING)
+    return dataclasses.replace(d, severity=Severity.ERROR) if need_data and d.code == "missing-file" else d
 
 
-def _is_said(key: str, errors: Sequence[Finding]) -> bool:
+def _is_said(key: str, wrong: Sequence[ConfigDiagnostic]) -> bool:
     """Whether there is an error already about a key, its twin for one GPU, or a key below the section that it is."""
-    known = [f.key.removesuffix("_per_gpu") for f in errors]
+    known = [f.key.removesuffix("_per_gpu") for f in wrong]
     return key != "" and any(f"{k}.".startswith(f"{key.removesuffix('_per_gpu')}.") for k in known)
 
 
@@ -149,7 +138,7 @@ def _verl_waiting(wanted: bool) -> Iterator[subprocess.Popen[str] | None]:
             process.kill()
 
 
-def _answers(verl: subprocess.Popen[str], config: Mapping[str, Any], where: Where) -> list[Finding]:
+def _answers(verl: subprocess.Popen[str], config: Mapping[str, Any], where: Where) -> list[ConfigDiagnostic]:
     """What verl's dataclasses and its `validate_config` say.
 
     Raises:
@@ -163,6 +152,8 @@ def _answers(verl: subprocess.Popen[str], config: Mapping[str, Any], where: Wher
         last = (printed.strip().splitlines() or ["no message"])[-1]
         raise ConfigError(f"verl's own checks could not be run: {last}", hint="leave them out: --no-verl")
     return [
-        Finding("verl", f["key"], f"verl says: {f['message']}", where(f["key"]), severity=f["severity"])
+        ConfigDiagnostic(
+            "verl", f"verl says: {f['message']}", where(f["key"]), severity=Severity(f["severity"]), key=f["key"]
+        )
         for f in json.loads(answer)
     ]

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.keys import Where
 from trainer_glue.verl.config.settings import KL, SETTINGS, Setting
 from trainer_glue.verl.config.written import SECTION, dig
@@ -33,8 +33,8 @@ _AT_LEAST_ONE: Final = (
 """`batches` says of these what it needs them for."""
 
 
-def check_values(config: Mapping[str, Any], where: Where) -> list[Finding]:
-    """Findings on values that have the right type and make no sense, wherever they come from.
+def check_values(config: Mapping[str, Any], where: Where) -> list[ConfigDiagnostic]:
+    """Diagnostics on values that have the right type and make no sense, wherever they come from.
 
     Args:
         config: the whole config, filled in.
@@ -42,12 +42,12 @@ def check_values(config: Mapping[str, Any], where: Where) -> list[Finding]:
     """
     plugged = _is_plugged(config)
     found = [
-        Finding(
+        ConfigDiagnostic(
             "wrong-value",
-            s.key,
             f"is {dig(config, s.key)!r}; expected {s.expected}",
             where(s.key),
             hint or None,
+            key=s.key,
             expected=s.expected,
         )
         for s in SETTINGS.values()
@@ -61,7 +61,7 @@ def check_values(config: Mapping[str, Any], where: Where) -> list[Finding]:
     if section and dig(config, f"{_ACTOR}.{section}") is None:
         key = f"{_ACTOR}.strategy"
         message = f"is {strategy!r}, and the config has no section {_ACTOR}.{section}"
-        found.append(Finding("wrong-value", key, message, where(key), f"give model_engine={group} beside"))
+        found.append(ConfigDiagnostic("wrong-value", message, where(key), f"give model_engine={group} beside", key=key))
     return found
 
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from rewardkit.diagnostics import Severity
 from rewardkit.engine.loading import RewardSource, load_reward, reward_from_config
 from rewardkit.errors import RewardKitError, did_you_mean
 from trainer_glue.verl.chat_templates import CHAT_TEMPLATES
-from trainer_glue.verl.config.findings import Finding, Severity
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.written import SECTION, Written, dig, put
 from trainer_glue.verl.hub import NotHad, brings_chat_template, is_hub_id
 from trainer_glue.verl.tiny import TinyAssets
@@ -42,7 +43,7 @@ _TOKENIZER: Final = "actor_rollout_ref.model.tokenizer_path"
 
 def find_reward(
     given: RewardSource | str | None, own: Mapping[str, Any], written: Written
-) -> tuple[RewardSource | None, list[Finding]]:
+) -> tuple[RewardSource | None, list[ConfigDiagnostic]]:
     """The reward: the caller's, else the file's `rewardkit.reward`, else that of a config that was resolved before."""
     key, wired = f"{SECTION}.reward", dig(written.theirs, REWARD)
     try:
@@ -58,11 +59,13 @@ def find_reward(
             node = reward_from_config(plain)
             return RewardSource(repr(node), plain.get("source"), plain.get("name"), written.where(REWARD), node), []
     except RewardKitError as e:
-        return None, [Finding("reward", key, e.message, written.where(key), e.hint)]
+        return None, [ConfigDiagnostic("reward", e.message, written.where(key), e.hint, key=key)]
     if written.value(key) is not None:
-        return None, []  # there is a finding about its type
+        return None, []  # there is a diagnostic about its type
     hint = "give --reward \"length(0.1, cap=1.5) + ends_with('.?!')\", or set rewardkit.reward in the file"
-    return None, [Finding("no-reward", key, "is not set, and nothing else says what pays this run", "", hint)]
+    return None, [
+        ConfigDiagnostic("no-reward", "is not set, and nothing else says what pays this run", hint=hint, key=key)
+    ]
 
 
 def wire_reward(config: dict[str, Any], reward: RewardSource) -> None:
@@ -103,12 +106,12 @@ def _unescaped(section: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def check_seams(config: Mapping[str, Any], written: Written) -> list[Finding]:
+def check_seams(config: Mapping[str, Any], written: Written) -> list[ConfigDiagnostic]:
     """Settings, before the reward is wired in, that pay by something else or that rewardkit's seams can't carry."""
-    findings: list[Finding] = []
+    diagnostics: list[ConfigDiagnostic] = []
 
-    def add(code: str, key: str, message: str, hint: str | None = None, severity: Severity = "error") -> None:
-        findings.append(Finding(code, key, message, written.where(key), hint, severity))
+    def add(code: str, key: str, message: str, hint: str | None = None, severity: Severity = Severity.ERROR) -> None:
+        diagnostics.append(ConfigDiagnostic(code, message, written.where(key), hint, severity=severity, key=key))
 
     for key, value in _MANAGER.items():
         if written.is_set(key) and dig(config, key) not in (None, value, *_VERLS_DEFAULTS):
@@ -120,7 +123,7 @@ def check_seams(config: Mapping[str, Any], written: Written) -> list[Finding]:
     for key, value in _sampler(config).items():
         if dig(config, key) not in (None, value):
             without = "without rewardkit's there are no per-term training metrics and no token-level rewards"
-            add("sampler", key, f"is {dig(config, key)!r}: {without}", severity="warning")
+            add("sampler", key, f"is {dig(config, key)!r}: {without}", severity=Severity.WARNING)
     for key, message in (
         ("algorithm.filter_groups.enable", "group filtering needs arguments that verl gives to no custom sampler"),
         ("trainer.v1.sampler.sync_refill_failed_groups", "verl gives a custom sampler no means to refill groups"),
@@ -129,11 +132,11 @@ def check_seams(config: Mapping[str, Any], written: Written) -> list[Finding]:
             add("sampler", key, f"is true; {message}", "leave it off")
     if dig(config, "trainer.use_v1") is False:
         message = "is false: the old trainer has no per-term training metrics"
-        add("old-trainer", "trainer.use_v1", message, severity="warning")
-    return findings
+        add("old-trainer", "trainer.use_v1", message, severity=Severity.WARNING)
+    return diagnostics
 
 
-def wire_template(config: dict[str, Any], own: Mapping[str, Any], written: Written) -> list[Finding]:
+def wire_template(config: dict[str, Any], own: Mapping[str, Any], written: Written) -> list[ConfigDiagnostic]:
     """Apply `rewardkit.chat_template` to a tokenizer that brings none of its own, in a folder or on the hub."""
     name, key = own.get("chat_template"), f"{SECTION}.chat_template"
     if name is None:
@@ -141,38 +144,43 @@ def wire_template(config: dict[str, Any], own: Mapping[str, Any], written: Writt
     if name not in CHAT_TEMPLATES:
         names = f"the templates are {', '.join(CHAT_TEMPLATES)}"
         hint = "; ".join(filter(None, (did_you_mean(name, CHAT_TEMPLATES), names)))
-        return [Finding("unknown-template", key, f"no template is named {name!r}", written.where(key), hint)]
+        return [
+            ConfigDiagnostic("unknown-template", f"no template is named {name!r}", written.where(key), hint, key=key)
+        ]
     path = written.value("actor_rollout_ref.model.tokenizer_path") or written.value(MODEL)
-    findings = []
+    diagnostics = []
     if isinstance(path, str):
         try:
             if brings_chat_template(path):
                 message = f"is {name!r}, and not applied: {path} brings a template of its own, which is kept"
-                return [Finding("own-template", key, message, written.where(key), severity="warning")]
+                return [ConfigDiagnostic("own-template", message, written.where(key), key=key)]
         except NotHad as e:
             if is_hub_id(path):
                 message = f"is {name!r}, and applied; whether {path} brings a template of its own is not known: {e}"
-                findings.append(Finding("own-template", key, message, written.where(key), e.fix, "warning"))
+                diagnostics.append(ConfigDiagnostic("own-template", message, written.where(key), e.fix, key=key))
     put(config, TEMPLATE, CHAT_TEMPLATES[name])
-    return findings
+    return diagnostics
 
 
 def wire_files(
     config: dict[str, Any], own: Mapping[str, Any], written: Written
-) -> tuple[frozenset[str], list[Finding]]:
+) -> tuple[frozenset[str], list[ConfigDiagnostic]]:
     """Fill in files that the user left open; the keys of those that are to be made before the run starts."""
-    findings: list[Finding] = []
+    diagnostics: list[ConfigDiagnostic] = []
     if written.is_set(TRAIN) and not written.is_set(VAL):
         put(config, VAL, written.value(TRAIN))
         if dig(config, "trainer.val_before_train") is True or (dig(config, "trainer.test_freq") or 0) > 0:
             message = "is not set: validation runs on the training rows"
-            findings.append(Finding("no-validation", VAL, message, severity="warning"))
+            diagnostics.append(ConfigDiagnostic("no-validation", message, key=VAL))
     assets = own.get("assets")
     if assets is None:
-        return frozenset(), findings
+        return frozenset(), diagnostics
     if assets != "tiny":
         key = f"{SECTION}.assets"
-        return frozenset(), [*findings, Finding("assets", key, f"is {assets!r}; expected tiny", written.where(key))]
+        return frozenset(), [
+            *diagnostics,
+            ConfigDiagnostic("assets", f"is {assets!r}; expected tiny", written.where(key), key=key),
+        ]
     files = TinyAssets.under(assets_folder(config))
     made = {MODEL: files.model, TRAIN: files.train}
     if not written.is_set(TRAIN):
@@ -180,7 +188,7 @@ def wire_files(
     made = {k: v for k, v in made.items() if not written.is_set(k)}
     for key, path in made.items():
         put(config, key, str(path))
-    return frozenset(made), findings
+    return frozenset(made), diagnostics
 
 
 def assets_folder(config: Mapping[str, Any]) -> Path:

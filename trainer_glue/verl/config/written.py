@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.keys import check_key, check_keys
 from trainer_glue.verl.config.overrides import COMMAND_LINE, Override
 from trainer_glue.verl.config.schema import Key
@@ -58,25 +58,27 @@ class Written:
         """The overrides that choose a config group of verl's."""
         return tuple(o.text for o in self.overrides if o.action == "group")
 
-    def own(self) -> tuple[dict[str, Any], list[Finding]]:
-        """The section that is rewardkit's own, overrides in it, without the keys that a finding is about."""
+    def own(self) -> tuple[dict[str, Any], list[ConfigDiagnostic]]:
+        """The section that is rewardkit's own, overrides in it, without the keys that a diagnostic is about."""
         section = self.file.data.get(SECTION)
-        findings = check_keys({SECTION: section}, OWN, self.where) if section is not None else []
+        diagnostics = check_keys({SECTION: section}, OWN, self.where) if section is not None else []
         own = dict(section) if isinstance(section, Mapping) else {}
         for o in self.overrides:
             if o.key.startswith(f"{SECTION}."):
-                findings += check_key(o.key, o.value, OWN, self.where)
+                diagnostics += check_key(o.key, o.value, OWN, self.where)
                 own[o.key.removeprefix(f"{SECTION}.")] = o.value
-        wrong = {f.key for f in findings}
-        return {k: v for k, v in own.items() if f"{SECTION}.{k}" not in wrong}, findings
+        wrong = {f.key for f in diagnostics}
+        return {k: v for k, v in own.items() if f"{SECTION}.{k}" not in wrong}, diagnostics
 
-    def defaults_list(self) -> list[Finding]:
+    def defaults_list(self) -> list[ConfigDiagnostic]:
         """Entries of a hydra defaults list that would be followed by hydra and are not here."""
         entries = self.file.data.get("defaults")
         followed = [e for e in entries or [] if e not in ("ppo_trainer", "_self_") and "hydra/" not in str(e)]
         hint = "choose config groups on the command line, such as model_engine=megatron"
         return [
-            Finding("defaults", "defaults", f"{e!r} is not followed: only ppo_trainer is", self.where("defaults"), hint)
+            ConfigDiagnostic(
+                "defaults", f"{e!r} is not followed: only ppo_trainer is", self.where("defaults"), hint, key="defaults"
+            )
             for e in followed
         ]
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml
 
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.mend import mend
 
 _FLOAT: Final = re.compile(
@@ -47,13 +47,13 @@ class YamlFile:
         path: the file.
         data: its content; empty when it can't be read.
         lines: the line of each dotted key.
-        findings: what is wrong with the file itself.
+        diagnostics: what is wrong with the file itself.
     """
 
     path: Path
     data: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
+    diagnostics: tuple[ConfigDiagnostic, ...] = ()
 
     def where(self, key: str) -> str:
         """`FILE:LINE` of a key of the file."""
@@ -61,11 +61,11 @@ class YamlFile:
 
 
 def read_yaml(path: Path) -> YamlFile:
-    """Read a file; what is wrong with it is in the findings, never raised."""
+    """Read a file; what is wrong with it is in the diagnostics, never raised."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
-        return YamlFile(path, findings=(Finding("unreadable-file", "", f"can't be read: {e}", str(path)),))
+        return YamlFile(path, diagnostics=(ConfigDiagnostic("unreadable-file", f"can't be read: {e}", str(path)),))
     return parse_yaml(text, path)
 
 
@@ -77,22 +77,22 @@ def parse_yaml(text: str, path: Path) -> YamlFile:
     except yaml.YAMLError as e:
         found = _syntax(path, e)
         hint = f"rewardkit config migrate {path} --out NEW.yaml mends its reward_manager" if mend(text)[1] else None
-        return YamlFile(path, findings=(replace(found, hint=hint),))
+        return YamlFile(path, diagnostics=(replace(found, hint=hint),))
     if root is None:
         return YamlFile(path)
     if not isinstance(root, yaml.MappingNode):
         message = (
             f"is a YAML {type(root).__name__.removesuffix('Node').lower()}; expected keys and values, such as `data:`"
         )
-        return YamlFile(path, findings=(Finding("not-a-mapping", "", message, str(path)),))
+        return YamlFile(path, diagnostics=(ConfigDiagnostic("not-a-mapping", message, str(path)),))
     lines: dict[str, int] = {}
-    findings: list[Finding] = []
-    _collect(root, "", path, lines, findings)
+    diagnostics: list[ConfigDiagnostic] = []
+    _collect(root, "", path, lines, diagnostics)
     try:
         data = loader.construct_document(root)
     except yaml.YAMLError as e:
-        return YamlFile(path, findings=(*findings, _syntax(path, e)))
-    return YamlFile(path, data, lines, tuple(findings))
+        return YamlFile(path, diagnostics=(*diagnostics, _syntax(path, e)))
+    return YamlFile(path, data, lines, tuple(diagnostics))
 
 
 def key_lines(text: str) -> dict[str, int]:
@@ -104,7 +104,9 @@ def key_lines(text: str) -> dict[str, int]:
     return lines
 
 
-def _collect(node: yaml.MappingNode, prefix: str, path: Path, lines: dict[str, int], found: list[Finding]) -> None:
+def _collect(
+    node: yaml.MappingNode, prefix: str, path: Path, lines: dict[str, int], found: list[ConfigDiagnostic]
+) -> None:
     here: dict[Hashable, int] = {}
     for key, value in node.value:
         line = key.start_mark.line + 1
@@ -113,19 +115,19 @@ def _collect(node: yaml.MappingNode, prefix: str, path: Path, lines: dict[str, i
             if key.tag == "tag:yaml.org,2002:merge":
                 continue
             message = f"a key of this section is {key.value!r}; expected a name"
-            found.append(Finding("bad-key", prefix.rstrip("."), message, f"{path}:{line}"))
+            found.append(ConfigDiagnostic("bad-key", message, f"{path}:{line}", key=prefix.rstrip(".")))
             continue
         if key.value in here:
             message = f"is written twice, first on line {here[key.value]}"
-            found.append(Finding("duplicate-key", name, message, f"{path}:{line}", hint="keep one of the two"))
+            found.append(ConfigDiagnostic("duplicate-key", message, f"{path}:{line}", "keep one of the two", key=name))
         here[key.value] = line
         lines[name] = line
         if isinstance(value, yaml.MappingNode):
             _collect(value, f"{name}.", path, lines, found)
 
 
-def _syntax(path: Path, error: yaml.YAMLError) -> Finding:
+def _syntax(path: Path, error: yaml.YAMLError) -> ConfigDiagnostic:
     mark = getattr(error, "problem_mark", None)
     where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
     problem = getattr(error, "problem", None) or str(error)
-    return Finding("yaml-syntax", "", f"not valid YAML: {problem}", where)
+    return ConfigDiagnostic("yaml-syntax", f"not valid YAML: {problem}", where)

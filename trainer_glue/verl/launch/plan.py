@@ -10,7 +10,7 @@ from typing import Final
 
 from rewardkit.engine.loading import RewardSource
 from rewardkit.errors import ConfigError, MissingDependencyError
-from trainer_glue.verl.config import Finding, Resolved, resolve
+from trainer_glue.verl.config import ConfigDiagnostic, Resolved, resolve
 from trainer_glue.verl.config.recipes import config_path
 from trainer_glue.verl.config.yaml_file import read_yaml
 from trainer_glue.verl.launch.command import VerlCommand, verl_command
@@ -98,17 +98,17 @@ def make_plan(
     earlier = RunRecord.read(folder.record)
     if earlier is not None:
         _check_same_run(earlier, resolved.reward, verl, folder)
-    notes = [_note(f) for f in resolved.findings]
+    notes = [_note(f) for f in resolved.diagnostics]
     if earlier is not None:
         notes += _changed_versions(earlier)
     return Plan(resolved, folder, verl, earlier, tuple(notes))
 
 
-def _note(finding: Finding) -> str:
+def _note(diagnostic: ConfigDiagnostic) -> str:
     """A warning in short where `rewardkit doctor` has the rest under its code."""
-    if not finding.code.startswith("RKD"):
-        return str(finding)
-    return f"{finding.code} {': '.join(part for part in (finding.key, finding.message) if part)}"
+    if not diagnostic.code.startswith("RKD"):
+        return str(diagnostic)
+    return f"{diagnostic.code} {': '.join(part for part in (diagnostic.key, diagnostic.message) if part)}"
 
 
 def _check_same_run(earlier: RunRecord, reward: RewardSource, verl: VerlCommand, folder: RunFolder) -> None:

@@ -1,4 +1,4 @@
-"""All checks of the preflight, in the order in which their findings are shown."""
+"""All checks of the preflight, in the order in which their diagnostics are shown."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from rewardkit.diagnostics import Severity
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.draft import Draft
-from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.preflight.codes import ENVIRONMENT
 from trainer_glue.verl.preflight.disk import check_disk
 from trainer_glue.verl.preflight.golds import check_golds
@@ -27,7 +28,7 @@ from trainer_glue.verl.preflight.variables import check_variables
 from trainer_glue.verl.preflight.versions import check_versions
 from trainer_glue.verl.preflight.weights import check_weights
 
-CHECKS: Final[tuple[Callable[[Subject], Iterator[Finding]], ...]] = (
+CHECKS: Final[tuple[Callable[[Subject], Iterator[ConfigDiagnostic]], ...]] = (
     check_versions,
     check_loggers,
     check_parallel,
@@ -45,17 +46,17 @@ CHECKS: Final[tuple[Callable[[Subject], Iterator[Finding]], ...]] = (
 )
 
 
-def examine(subject: Subject, *, lenient: bool) -> list[Finding]:
-    """Every finding on a subject.
+def examine(subject: Subject, *, lenient: bool) -> list[ConfigDiagnostic]:
+    """Every diagnostic on a subject.
 
     Args:
         subject: the config and what surrounds it.
         lenient: what this machine lacks is a warning: the run is only looked at, or will be elsewhere.
     """
-    found = [finding for check in CHECKS for finding in check(subject)]
+    found = [diagnostic for check in CHECKS for diagnostic in check(subject)]
     if not lenient:
         return found
-    return [dataclasses.replace(f, severity="warning") if f.code in ENVIRONMENT else f for f in found]
+    return [dataclasses.replace(f, severity=Severity.WARNING) if f.code in ENVIRONMENT else f for f in found]
 
 
 def preflight(
@@ -82,7 +83,7 @@ class Preflight:
         self._gpu = gpu
         self._scores = scores
 
-    def __call__(self, draft: Draft) -> list[Finding]:
-        """The findings on a draft."""
+    def __call__(self, draft: Draft) -> list[ConfigDiagnostic]:
+        """The diagnostics on a draft."""
         self.subject = subject_of(draft, self._machine, gpu=self._gpu, scores=self._scores)
         return examine(self.subject, lenient=self._lenient)

@@ -6,14 +6,13 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.memory import GIB, lora_parameters
 from trainer_glue.verl.preflight.schedule import total_steps
 from trainer_glue.verl.preflight.subject import ACTOR, MODEL, Subject
 
 
-def check_disk(subject: Subject) -> Iterator[Finding]:
+def check_disk(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """The checkpoints that are kept at once, and one that is being written, against the free space."""
     size, steps, save = checkpoint_bytes(subject), total_steps(subject), subject.integer("trainer.save_freq", -1)
     if size is None or save <= 0 or subject.elsewhere:
@@ -36,7 +35,7 @@ def check_disk(subject: Subject) -> Iterator[Finding]:
         fits = max(0, free // size - 1)
         fix = f"trainer.max_actor_ckpt_to_keep={fits}, or " if fits else ""
         fix += f"{ACTOR}.checkpoint.save_contents=[model,extra] (no resume), or another trainer.default_local_dir"
-        yield found("RKD507", "trainer.default_local_dir", message, subject.draft.where, fix)
+        yield subject.diagnostic("RKD507", "trainer.default_local_dir", message, fix)
 
 
 def checkpoint_bytes(subject: Subject) -> int | None:

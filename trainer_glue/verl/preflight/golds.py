@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from rewardkit.data.check import Fault, check_file
+from rewardkit.data.check import RowDiagnostic, check_file
+from rewardkit.diagnostics import Severity
 from rewardkit.errors import RewardKitError
 from trainer_glue.verl.config.data_files import file_names
-from trainer_glue.verl.config.findings import Finding, Severity
-from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.subject import Subject
 
 SAMPLE: Final = 2000
@@ -18,7 +18,7 @@ SAMPLE: Final = 2000
 _READ: Final = (".parquet", ".json", ".jsonl")
 
 
-def check_golds(subject: Subject) -> Iterator[Finding]:
+def check_golds(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """Gold answers and routes of the first rows of every file that is here."""
     if subject.draft.reward is None:
         return
@@ -33,9 +33,9 @@ def check_golds(subject: Subject) -> Iterator[Finding]:
                 yield from _file(subject, key, path)
 
 
-def _file(subject: Subject, key: str, path: Path) -> Iterator[Finding]:
+def _file(subject: Subject, key: str, path: Path) -> Iterator[ConfigDiagnostic]:
     assert subject.draft.reward is not None
-    faults: list[Fault] = []
+    faults: list[RowDiagnostic] = []
     try:
         checked = check_file(subject.draft.reward.reward, path, faults.append, limit=SAMPLE)
     except RewardKitError:
@@ -46,12 +46,12 @@ def _file(subject: Subject, key: str, path: Path) -> Iterator[Finding]:
     ):
         rows = {f.row for f in mine}
         if rows:
-            severity: Severity = "error" if len(rows) == checked.rows else "warning"
+            severity = Severity.ERROR if len(rows) == checked.rows else Severity.WARNING
             share = f"{len(rows):,} of the first {checked.rows:,} rows"
             message = f"{share} {what}: their responses are all unscored; first {mine[0]}"
             hint = f"{fix}; `rewardkit data check {path} --reward ...` lists them"
-            yield found(code, key, message, subject.draft.where, hint, severity)
+            yield subject.diagnostic(code, key, message, hint, severity)
 
 
-def _not(faults: list[Fault], term: str) -> list[Fault]:
+def _not(faults: list[RowDiagnostic], term: str) -> list[RowDiagnostic]:
     return [f for f in faults if f.term != term]

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rewardkit.errors import DataError
-from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.subject import ROLLOUT, Subject
 
 MANY: Final = 0.5
@@ -114,7 +113,7 @@ def _counted(groups: list[list[float]]) -> Groups:
     )
 
 
-def check_groups(subject: Subject) -> Iterator[Finding]:
+def check_groups(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """Dead groups of the file of scores, when one was given."""
     if subject.scores is None:
         return
@@ -122,14 +121,14 @@ def check_groups(subject: Subject) -> Iterator[Finding]:
     seen = read_groups(subject.scores, n)
     if not seen.groups:
         message = f"{subject.scores} has no group with two scored responses: nothing can be said of dead groups"
-        yield found("RKD703", key, message, subject.draft.where, "score several responses to each prompt", "warning")
+        yield subject.diagnostic("RKD703", key, message, "score several responses to each prompt")
     elif seen.share > MANY:
         message = (
             f"{seen.dead:,} of {seen.groups:,} groups ({seen.share:.0%}) have equal scores: {seen.lowest:,} all at the "
             f"lowest, {seen.highest:,} all at the highest; they teach nothing"
         )
         fix = f"{_easier(seen)}, or a larger {key} (now {n})"
-        yield found("RKD703", key, message, subject.draft.where, fix, "warning")
+        yield subject.diagnostic("RKD703", key, message, fix)
 
 
 def _easier(seen: Groups) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.preflight.codes import found
+from rewardkit.diagnostics import Severity
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.subject import ACTOR, MODEL, REF, ROLLOUT, Subject
 
 
-def check_lengths(subject: Subject) -> Iterator[Finding]:
+def check_lengths(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """The longest prompt with the longest response: does it fit everywhere?"""
-    sequence, where = subject.sequence, subject.draft.where
+    sequence = subject.sequence
     if not sequence:
         return
     what = (
@@ -22,15 +22,15 @@ def check_lengths(subject: Subject) -> Iterator[Finding]:
     shape = subject.shape
     if taken and taken < sequence:
         message = f"is {taken:,}, and {what}: responses to long prompts are cut short"
-        yield found("RKD309", key, message, where, f"{key}={sequence}", "warning")
+        yield subject.diagnostic("RKD309", key, message, f"{key}={sequence}", Severity.WARNING)
     context = None if shape is None else shape.context
     if context is not None and sequence > context:
         message = f"takes {context:,} tokens, and {what}"
         fix = f"data.max_response_length={max(1, context - subject.integer('data.max_prompt_length'))}"
-        yield found("RKD309", f"{MODEL}.path", message, where, fix)
+        yield subject.diagnostic("RKD309", f"{MODEL}.path", message, fix)
     elif context is not None and taken > context:
         message = f"is {taken:,}, and the model takes {context:,}: verl refuses it"
-        yield found("RKD309", key, message, where, f"{key}={sequence}")
+        yield subject.diagnostic("RKD309", key, message, f"{key}={sequence}")
     for switch, stem in (
         (f"{ACTOR}.use_dynamic_bsz", f"{ACTOR}.ppo"),
         (f"{ROLLOUT}.log_prob_use_dynamic_bsz", f"{ROLLOUT}.log_prob"),
@@ -40,4 +40,4 @@ def check_lengths(subject: Subject) -> Iterator[Finding]:
         holds = subject.integer(key) * max(1, subject.integer(f"{ACTOR}.ulysses_sequence_parallel_size", 1))
         if subject.on(switch) and 0 < holds < sequence:
             message = f"is {subject.integer(key):,}, and {what}: verl stops at the first longer one"
-            yield found("RKD310", key, message, where, f"{key}={2 * sequence} or more")
+            yield subject.diagnostic("RKD310", key, message, f"{key}={2 * sequence} or more")

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.subject import Subject
 
 PACKAGES: Final[Mapping[str, str | None]] = {
@@ -27,7 +26,7 @@ PACKAGES: Final[Mapping[str, str | None]] = {
 _KEY: Final = "trainer.logger"
 
 
-def check_loggers(subject: Subject) -> Iterator[Finding]:
+def check_loggers(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """Names that verl refuses, packages that are missing, and a W&B that would ask for a key."""
     value = subject.get(_KEY)
     names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
@@ -35,14 +34,14 @@ def check_loggers(subject: Subject) -> Iterator[Finding]:
         if name not in PACKAGES:
             close = difflib.get_close_matches(str(name), PACKAGES, n=1)
             fix = f"did you mean {close[0]}?" if close else f"one of {', '.join(PACKAGES)}"
-            yield found("RKD108", _KEY, f"has {name!r}, which verl does not know", subject.draft.where, fix)
+            yield subject.diagnostic("RKD108", _KEY, f"has {name!r}, which verl does not know", fix)
         elif (package := PACKAGES[name]) is not None and subject.machine.version(package) is None:
             fix = f"pip install {package}"
-            yield found("RKD110", _KEY, f"has {name}, and {package} is not installed", subject.draft.where, fix)
+            yield subject.diagnostic("RKD110", _KEY, f"has {name}, and {package} is not installed", fix)
     if "wandb" in names and not _has_key(subject.machine.environment):
         message = "has wandb, and no key is set: a run without a terminal would stop at the question for one"
         fix = "wandb login, or WANDB_API_KEY=...; WANDB_MODE=offline logs to files"
-        yield found("RKD109", _KEY, message, subject.draft.where, fix, "warning")
+        yield subject.diagnostic("RKD109", _KEY, message, fix)
 
 
 def _has_key(environment: Mapping[str, str]) -> bool:

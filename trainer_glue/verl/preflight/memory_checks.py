@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from trainer_glue.verl.config.findings import Finding
+from rewardkit.diagnostics import Severity
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.launch.memory import memory, shortage
-from trainer_glue.verl.preflight.codes import found
 from trainer_glue.verl.preflight.memory import GIB, Estimate, Phase, lora_parameters
 from trainer_glue.verl.preflight.sizing import estimate_of
 from trainer_glue.verl.preflight.subject import ACTOR, MODEL, ROLLOUT, Subject
@@ -24,7 +24,7 @@ _MOST_RANKS: Final = 1024
 _CODES: Final = {"rollout": "RKD301", "update": "RKD302", "log-prob": "RKD303", "sync": "RKD304"}
 
 
-def check_memory(subject: Subject) -> Iterator[Finding]:
+def check_memory(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """Phases that don't fit or nearly don't, a cache that is too small, and a host that is too small."""
     if not subject.on_gpus:
         yield from _host_of_a_cpu_run(subject)
@@ -38,7 +38,7 @@ def check_memory(subject: Subject) -> Iterator[Finding]:
     yield from _host(subject, estimate)
 
 
-def _phase(subject: Subject, estimate: Estimate, phase: Phase) -> Iterator[Finding]:
+def _phase(subject: Subject, estimate: Estimate, phase: Phase) -> Iterator[ConfigDiagnostic]:
     share = phase.total / estimate.usable
     if share <= NEARLY_FULL:
         return
@@ -46,12 +46,12 @@ def _phase(subject: Subject, estimate: Estimate, phase: Phase) -> Iterator[Findi
     size = f"{estimate.usable / GIB:.1f} GiB of a GPU ({subject.gpu_is})"
     if share <= 1:
         message = f"the {phase.name} phase takes an estimated {phase} of {size}: {share:.0%}"
-        yield found("RKD307", key, message, subject.draft.where, fix, "warning")
+        yield subject.diagnostic("RKD307", key, message, fix)
         return
     full = phase.name in ("update", "log-prob") and _fits_with_one_sequence(estimate, phase)
     when = " when micro batches are full of long responses" if full else ""
     message = f"the {phase.name} phase takes an estimated {phase}{when}; usable are {size}"
-    yield found(_CODES[phase.name], key, message, subject.draft.where, fix, "warning" if full else "error")
+    yield subject.diagnostic(_CODES[phase.name], key, message, fix, Severity.WARNING if full else Severity.ERROR)
 
 
 def _fits_with_one_sequence(estimate: Estimate, phase: Phase) -> bool:
@@ -135,7 +135,7 @@ def _enough(estimate: Estimate) -> int:
     return ranks
 
 
-def _cache(subject: Subject, estimate: Estimate) -> Iterator[Finding]:
+def _cache(subject: Subject, estimate: Estimate) -> Iterator[ConfigDiagnostic]:
     s = estimate.settings
     needed = estimate.engine_weights + estimate.engine_activations + FEW * s.sequence * estimate.token_bytes
     share = min(1.0, -(-100 * needed // estimate.usable) / 100)
@@ -152,16 +152,16 @@ def _cache(subject: Subject, estimate: Estimate) -> Iterator[Finding]:
         )
         if estimate.cached_tokens >= s.sequence:
             fix = f"{ROLLOUT}.max_model_len={s.sequence}, which is the longest prompt with the longest response"
-        yield found("RKD305", _UTILIZATION, message, subject.draft.where, fix)
+        yield subject.diagnostic("RKD305", _UTILIZATION, message, fix)
     elif estimate.at_once < min(FEW, s.concurrent):
         message = (
             f"{inside}; the cache holds {estimate.cached_tokens:,} tokens, {estimate.at_once:.1f} sequences of "
             f"{s.sequence:,} at once: most of a batch will wait"
         )
-        yield found("RKD306", _UTILIZATION, message, subject.draft.where, fix, "warning")
+        yield subject.diagnostic("RKD306", _UTILIZATION, message, fix)
 
 
-def _host(subject: Subject, estimate: Estimate) -> Iterator[Finding]:
+def _host(subject: Subject, estimate: Estimate) -> Iterator[ConfigDiagnostic]:
     """What is offloaded, the reference model, and one whole copy while weights are loaded."""
     if subject.elsewhere:
         return
@@ -182,16 +182,16 @@ def _host(subject: Subject, estimate: Estimate) -> Iterator[Finding]:
             f"reference model, and a whole copy while loading); {free / GIB:.0f} of {total / GIB:.0f} GiB are free"
         )
         fix = "a host with more memory, or less offloading"
-        yield found("RKD308", f"{ACTOR}.fsdp_config.param_offload", message, subject.draft.where, fix)
+        yield subject.diagnostic("RKD308", f"{ACTOR}.fsdp_config.param_offload", message, fix)
 
 
-def _host_of_a_cpu_run(subject: Subject) -> Iterator[Finding]:
+def _host_of_a_cpu_run(subject: Subject) -> Iterator[ConfigDiagnostic]:
     folder = Path(str(subject.get(f"{MODEL}.path"))).expanduser()
     if not subject.draft.ranks or any(broken(folder)):
         return
     text = shortage(folder, subject.draft.ranks)
     if text:
-        yield found("RKD308", f"{MODEL}.path", text, subject.draft.where, "a smaller model", "warning")
+        yield subject.diagnostic("RKD308", f"{MODEL}.path", text, "a smaller model", Severity.WARNING)
 
 
 def table(subject: Subject) -> list[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.model_shape import ModelShape
 from trainer_glue.verl.preflight.subject import ACTOR, ROLLOUT, Subject
 
@@ -15,7 +14,7 @@ _TENSOR: Final = f"{ROLLOUT}.tensor_model_parallel_size"
 _SEQUENCE: Final = f"{ACTOR}.ulysses_sequence_parallel_size"
 
 
-def check_parallel(subject: Subject) -> Iterator[Finding]:
+def check_parallel(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """GPUs, tensor and sequence parallelism."""
     if not subject.on_gpus:
         return
@@ -27,13 +26,13 @@ def check_parallel(subject: Subject) -> Iterator[Finding]:
         yield from _tensor(subject, shape, size)
     if per_node and size > per_node:
         message = f"is {size}, more than the {per_node} GPUs of a node: every layer's sums would cross the network"
-        yield found("RKD206", _TENSOR, message, subject.draft.where, f"at most {per_node}", "warning")
+        yield subject.diagnostic("RKD206", _TENSOR, message, f"at most {per_node}")
     parts = subject.integer(_SEQUENCE, 1)
     if parts > 1:
         yield from _sequence(subject, shape, parts)
 
 
-def _gpus(subject: Subject) -> Iterator[Finding]:
+def _gpus(subject: Subject) -> Iterator[ConfigDiagnostic]:
     wanted, visible = subject.integer(_PER_NODE), subject.machine.gpus
     if not wanted or not visible:
         return  # none at all is told where the config is resolved
@@ -42,13 +41,13 @@ def _gpus(subject: Subject) -> Iterator[Finding]:
         why = f" (CUDA_VISIBLE_DEVICES={hidden})" if hidden is not None else ""
         message = f"is {wanted}, and this node has {len(visible)}{why}"
         fix = f"{_PER_NODE}={len(visible)}"
-        yield found("RKD201", _PER_NODE, message, subject.draft.where, fix)
+        yield subject.diagnostic("RKD201", _PER_NODE, message, fix)
     elif len(visible) > wanted:
         message = f"is {wanted}, and this node has {len(visible)}: {len(visible) - wanted} will idle"
-        yield found("RKD202", _PER_NODE, message, subject.draft.where, f"{_PER_NODE}={len(visible)}", "warning")
+        yield subject.diagnostic("RKD202", _PER_NODE, message, f"{_PER_NODE}={len(visible)}")
 
 
-def _tensor(subject: Subject, shape: ModelShape, size: int) -> Iterator[Finding]:
+def _tensor(subject: Subject, shape: ModelShape, size: int) -> Iterator[ConfigDiagnostic]:
     ranks = subject.draft.ranks
     fits = [s for s in _divisors(shape.heads) if _divides(shape, s) and (not ranks or ranks % s == 0)]
     if not _divides(shape, size):
@@ -56,12 +55,12 @@ def _tensor(subject: Subject, shape: ModelShape, size: int) -> Iterator[Finding]
             f"is {size}, and the model has {shape.heads} attention heads, {shape.kv_heads} key-value heads and a "
             f"feed-forward width of {shape.intermediate:,}"
         )
-        yield found("RKD203", _TENSOR, message, subject.draft.where, f"one of {', '.join(map(str, fits))}")
+        yield subject.diagnostic("RKD203", _TENSOR, message, f"one of {', '.join(map(str, fits))}")
     elif size > shape.kv_heads:
         copies = size // shape.kv_heads
         message = f"is {size}, and the model has {shape.kv_heads} key-value heads: each is kept {copies} times"
         fix = f"{max(s for s in fits if s <= shape.kv_heads)} takes no such copies"
-        yield found("RKD204", _TENSOR, message, subject.draft.where, fix, "warning")
+        yield subject.diagnostic("RKD204", _TENSOR, message, fix)
 
 
 def _divides(shape: ModelShape, size: int) -> bool:
@@ -70,16 +69,16 @@ def _divides(shape: ModelShape, size: int) -> bool:
     return shape.heads % size == 0 and heads_fit and shape.intermediate % size == 0
 
 
-def _sequence(subject: Subject, shape: ModelShape | None, parts: int) -> Iterator[Finding]:
+def _sequence(subject: Subject, shape: ModelShape | None, parts: int) -> Iterator[ConfigDiagnostic]:
     ranks = subject.draft.ranks
     if ranks and ranks % parts:
         fix = f"one of {', '.join(map(str, _divisors(ranks)))}"
         message = f"is {parts}, and {ranks} ranks are no multiple of it"
-        yield found("RKD205", _SEQUENCE, message, subject.draft.where, fix)
+        yield subject.diagnostic("RKD205", _SEQUENCE, message, fix)
     elif shape is not None and shape.heads % parts:
         fits = [s for s in _divisors(shape.heads) if not ranks or ranks % s == 0]
         message = f"is {parts}, and the model has {shape.heads} attention heads"
-        yield found("RKD205", _SEQUENCE, message, subject.draft.where, f"one of {', '.join(map(str, fits))}")
+        yield subject.diagnostic("RKD205", _SEQUENCE, message, f"one of {', '.join(map(str, fits))}")
 
 
 def _divisors(n: int) -> list[int]:

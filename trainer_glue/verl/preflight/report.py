@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rewardkit.diagnostics import Severity, errors, ordered
 from rewardkit.errors import DataError
 from trainer_glue.verl import cpu
-from trainer_glue.verl.config import ConfigFindings, Finding, resolve
+from trainer_glue.verl.config import ConfigDiagnostic, ConfigErrors, resolve
 from trainer_glue.verl.config.recipes import DEFAULT
+from trainer_glue.verl.config.validation import as_dicts
 from trainer_glue.verl.preflight.checks import preflight
 from trainer_glue.verl.preflight.memory_checks import table
 from trainer_glue.verl.preflight.sizing import estimate_of
@@ -23,18 +25,18 @@ class Report:
 
     Attributes:
         name: the config.
-        findings: errors first.
+        diagnostics: errors first.
         subject: what was looked at; None when the config could not even be filled in.
     """
 
     name: str
-    findings: tuple[Finding, ...]
+    diagnostics: tuple[ConfigDiagnostic, ...]
     subject: Subject | None
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
+    def errors(self) -> tuple[ConfigDiagnostic, ...]:
         """What would stop `rewardkit train`."""
-        return tuple(f for f in self.findings if f.severity == "error")
+        return errors(self.diagnostics)
 
     @property
     def memory(self) -> list[str]:
@@ -46,17 +48,7 @@ class Report:
         estimate = None if self.subject is None else estimate_of(self.subject)
         return {
             "config": self.name,
-            "findings": [
-                {
-                    "code": f.code,
-                    "severity": f.severity,
-                    "key": f.key,
-                    "where": f.where,
-                    "evidence": f.message,
-                    "fix": f.hint,
-                }
-                for f in self.findings
-            ],
+            "diagnostics": as_dicts(self.diagnostics, None if self.subject is None else self.subject.draft.config),
             "memory": None
             if estimate is None
             else {
@@ -94,9 +86,9 @@ def diagnose(
     check = preflight(lenient=lenient, gpu=gpu, scores=scores)
     on_gpus = True if gpu is not None else None
     try:
-        found = resolve(source, overrides, reward=reward, accelerator=on_gpus, dry_run=lenient, check=check).findings
-    except ConfigFindings as e:
-        found = (*e.findings, *e.warnings)
+        found = resolve(source, overrides, reward=reward, accelerator=on_gpus, dry_run=lenient, check=check).diagnostics
+    except ConfigErrors as e:
+        found = (*e.errors, *e.warnings)
     if gpu is None:  # the run is for this machine, so its data must be here
-        found = tuple(replace(f, severity="error") if f.code == "missing-file" else f for f in found)
-    return Report(source or DEFAULT, tuple(sorted(found, key=lambda f: f.severity != "error")), check.subject)
+        found = tuple(replace(f, severity=Severity.ERROR) if f.code == "missing-file" else f for f in found)
+    return Report(source or DEFAULT, ordered(found), check.subject)

@@ -12,14 +12,13 @@ from rewardkit.algebra.interval import ZERO, Interval
 from rewardkit.algebra.monotonicity import directions
 from rewardkit.algebra.operations.extrema import clip
 from rewardkit.algebra.operations.groups import GroupZscore
-from rewardkit.analysis.checks import Level
-from rewardkit.analysis.checks import findings as formula_findings
+from rewardkit.analysis.checks import check
 from rewardkit.analysis.conditional_bounds import bounds_given
 from rewardkit.analysis.mutation.mutants import replaced
+from rewardkit.diagnostics import Severity
 from rewardkit.engine.program import compile as compile_reward
 from rewardkit.terms import length
-from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.subject import Subject
 
 _RESPONSE: Final = "data.max_response_length"
@@ -31,7 +30,7 @@ _MOST_CHARACTERS: Final = 16
 """Characters that a token stands for, at most for what is not a run of blanks."""
 
 
-def check_reward_fit(subject: Subject) -> Iterator[Finding]:
+def check_reward_fit(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """Length terms against the response limit, and the formula's own warnings under what the run limits."""
     if subject.draft.reward is None:
         return
@@ -48,16 +47,16 @@ def check_reward_fit(subject: Subject) -> Iterator[Finding]:
     yield from _own_warnings(subject, root)
 
 
-def _own_warnings(subject: Subject, root: Reward | TokenReward) -> Iterator[Finding]:
+def _own_warnings(subject: Subject, root: Reward | TokenReward) -> Iterator[ConfigDiagnostic]:
     """What the formula says of itself where nothing is longer, and no group larger, than the run allows."""
     limited = {node: _limited(node, ends) for node, ends in _within(root, subject).items()}
     bounded = cast(Reward | TokenReward, replaced(root, limited))
-    for own in formula_findings(compile_reward(bounded)):
-        if own.level is Level.WARNING:
+    for own in check(compile_reward(bounded)):
+        if own.severity is Severity.WARNING:
             message = f"{own.message} [{own.code}, {own.certainty}, in {own.where}]"
             for node, copy in limited.items():
                 message = message.replace(repr(copy), repr(node))
-            yield found("RKD704", _REWARD, message, subject.draft.where, own.hint, "warning")
+            yield subject.diagnostic("RKD704", _REWARD, message, own.hint)
 
 
 def _limited(node: Expression, ends: Interval) -> Expression:
@@ -96,7 +95,7 @@ def _gain(root: Expression, node: Expression, known: Mapping[Expression, Interva
 
 
 def _still(node: Expression) -> Interval | None:
-    """A finite value of a term that declares no bounds: what it adds is another finding's."""
+    """A finite value of a term that declares no bounds: what it adds is another diagnostic's."""
     if node.term is None or (own := node.term.bounds(node)).is_finite:
         return None
     value = next((end for end in (own.low, own.high) if math.isfinite(end)), 0.0)
@@ -107,13 +106,13 @@ def _reads_ground_truth(node: Expression) -> bool:
     return isinstance(node, Verdict) and node.term is not None and "ground_truth" in node.term.needs(node)
 
 
-def _unbounded(subject: Subject, node: Expression, limit: int, gain: float) -> Finding:
+def _unbounded(subject: Subject, node: Expression, limit: int, gain: float) -> ConfigDiagnostic:
     message = (
         f"nothing caps what {node!r} adds: with {_RESPONSE}={limit:,} it pays up to {gain:,.4g} for a response that is "
         "long and says nothing"
     )
     fix = f"length({node.param('per_unit'):g}, cap=1), or paid to right answers only: when(gsm8k(), ..., 0)"
-    return found("RKD701", _REWARD, message, subject.draft.where, fix, "warning")
+    return subject.diagnostic("RKD701", _REWARD, message, fix)
 
 
 def _units(node: Expression, tokens: int) -> int:
@@ -122,7 +121,7 @@ def _units(node: Expression, tokens: int) -> int:
     return tokens * _MOST_CHARACTERS if unit == "characters" else tokens // _TOKENS_A_WORD
 
 
-def _beyond(subject: Subject, node: Expression, limit: int) -> Iterator[Finding]:
+def _beyond(subject: Subject, node: Expression, limit: int) -> Iterator[ConfigDiagnostic]:
     """A length in the formula that no response gets to, so that the term is not what it looks like."""
     assert node.term is not None
     name = node.term.name
@@ -141,7 +140,7 @@ def _beyond(subject: Subject, node: Expression, limit: int) -> Iterator[Finding]
         unit = node.param("unit")
         share = f"{_RESPONSE}={limit:,} holds at most {most:,} {unit}"
         message = f"{node!r}: {what} is at {reached:,} {unit}, and {share}: {_EFFECTS[name]}"
-        yield found("RKD702", _REWARD, message, subject.draft.where, "a smaller length, or a larger limit", "warning")
+        yield subject.diagnostic("RKD702", _REWARD, message, "a smaller length, or a larger limit")
 
 
 _EFFECTS: Final = {

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.subject import ROLLOUT, Subject
 
 LOWEST: Final = 0.5
@@ -19,21 +18,21 @@ HIGHEST: Final = 1.5
 _TEMPERATURE: Final = f"{ROLLOUT}.temperature"
 
 
-def check_sampling(subject: Subject) -> Iterator[Finding]:
+def check_sampling(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """Temperature, truncation, and validation's own settings."""
-    where, n = subject.draft.where, subject.integer(f"{ROLLOUT}.n", 1)
+    n = subject.integer(f"{ROLLOUT}.n", 1)
     temperature = subject.number(_TEMPERATURE, 1.0)
     top_p, top_k = subject.number(f"{ROLLOUT}.top_p", 1.0), subject.integer(f"{ROLLOUT}.top_k", -1)
     if temperature is not None and temperature <= 0:
         message = f"is {temperature:g}: the {n} responses to a prompt are all the same, and their advantages 0"
-        yield found("RKD401", _TEMPERATURE, message, where, f"{_TEMPERATURE}=1.0")
+        yield subject.diagnostic("RKD401", _TEMPERATURE, message, f"{_TEMPERATURE}=1.0")
     elif temperature is not None and not LOWEST <= temperature <= HIGHEST:
         effect = "samples hardly differ" if temperature < LOWEST else "samples are mostly noise"
         message = f"is {temperature:g}: {effect}; groups whose rewards are equal teach nothing"
-        yield found("RKD402", _TEMPERATURE, message, where, f"{_TEMPERATURE}=1.0", "warning")
+        yield subject.diagnostic("RKD402", _TEMPERATURE, message, f"{_TEMPERATURE}=1.0")
     if top_k == 1:
         message = f"is 1: the {n} responses to a prompt are all the same, and their advantages 0"
-        yield found("RKD401", f"{ROLLOUT}.top_k", message, where, f"{ROLLOUT}.top_k=-1")
+        yield subject.diagnostic("RKD401", f"{ROLLOUT}.top_k", message, f"{ROLLOUT}.top_k=-1")
     elif top_k > 1:
         yield _cut(subject, "top_k", f"is {top_k}", "-1")
     if top_p is not None and top_p < 1:
@@ -43,13 +42,13 @@ def check_sampling(subject: Subject) -> Iterator[Finding]:
     if draws > 1 and (not subject.on(f"{validation}.do_sample") or subject.number(f"{validation}.temperature") == 0):
         message = f"is {draws}, and validation is greedy: it generates the same response {draws} times"
         fix = f"{validation}.do_sample=true {validation}.temperature=1.0, or {validation}.n=1"
-        yield found("RKD404", f"{validation}.n", message, where, fix, "warning")
+        yield subject.diagnostic("RKD404", f"{validation}.n", message, fix)
 
 
-def _cut(subject: Subject, name: str, value: str, neutral: str) -> Finding:
+def _cut(subject: Subject, name: str, value: str, neutral: str) -> ConfigDiagnostic:
     key = f"{ROLLOUT}.{name}"
     message = (
         f"{value}: tokens are drawn from a cut-off distribution, and the trainer's log-probabilities are those of the "
         "whole one, which biases the policy gradient"
     )
-    return found("RKD403", key, message, subject.draft.where, f"{key}={neutral}", "warning")
+    return subject.diagnostic("RKD403", key, message, f"{key}={neutral}")

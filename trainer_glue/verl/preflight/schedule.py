@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.subject import ACTOR, Subject
 
 LEFT_OUT: Final = 0.2
@@ -35,27 +34,27 @@ def _rows(subject: Subject) -> int | None:
     return rows if rows is None or limit < 0 else min(rows, limit)
 
 
-def check_schedule(subject: Subject) -> Iterator[Finding]:
+def check_schedule(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """Frequencies against the number of steps."""
-    steps, where = total_steps(subject), subject.draft.where
+    steps = total_steps(subject)
     save, test = subject.integer(_SAVE, -1), subject.integer(_TEST, -1)
     if save <= 0:
         message = f"is {save}: nothing is saved, so a run that dies starts over and no model is left"
-        yield found("RKD502", _SAVE, message, where, f"{_SAVE}={_often(steps)}", "warning")
+        yield subject.diagnostic("RKD502", _SAVE, message, f"{_SAVE}={_often(steps)}")
     if steps:
         how = _how(subject, steps)
         if save > steps > 1:
             message = f"is {save}, and {how}: only the last step is saved, as global_step_{steps}"
-            yield found("RKD501", _SAVE, message, where, f"{_SAVE}={_often(steps)}", "warning")
+            yield subject.diagnostic("RKD501", _SAVE, message, f"{_SAVE}={_often(steps)}")
         if test > steps > 1:
             message = f"is {test}, and {how}: validation comes at the last step only"
-            yield found("RKD503", _TEST, message, where, f"{_TEST}={_often(steps)}", "warning")
+            yield subject.diagnostic("RKD503", _TEST, message, f"{_TEST}={_often(steps)}")
         yield from _warm_up(subject, steps, how)
     own = subject.get("data.val_files") not in (None, subject.get("data.train_files"))
     validates = test > 0 or subject.on("trainer.val_before_train")
-    if where("data.val_files") and own and not validates:
+    if subject.draft.where("data.val_files") and own and not validates:
         message = f"is set, and never used: {_TEST} is {test} and trainer.val_before_train is not true"
-        yield found("RKD504", "data.val_files", message, where, f"{_TEST}={_often(steps)}", "warning")
+        yield subject.diagnostic("RKD504", "data.val_files", message, f"{_TEST}={_often(steps)}")
     yield from _dropped(subject)
 
 
@@ -72,15 +71,15 @@ def _how(subject: Subject, steps: int) -> str:
     return f"{rows:,} rows in batches of {batch:,} are {each} steps an epoch, {steps} in {epochs} epochs"
 
 
-def _warm_up(subject: Subject, steps: int, how: str) -> Iterator[Finding]:
+def _warm_up(subject: Subject, steps: int, how: str) -> Iterator[ConfigDiagnostic]:
     key = f"{ACTOR}.optim.lr_warmup_steps"
     warm_up = subject.integer(key, -1)
     if warm_up >= steps > 1:
         message = f"is {warm_up}, and {how}: the learning rate never gets to its value"
-        yield found("RKD506", key, message, subject.draft.where, f"{key}={max(1, steps // 20)}", "warning")
+        yield subject.diagnostic("RKD506", key, message, f"{key}={max(1, steps // 20)}")
 
 
-def _dropped(subject: Subject) -> Iterator[Finding]:
+def _dropped(subject: Subject) -> Iterator[ConfigDiagnostic]:
     rows, batch = _rows(subject), subject.integer("data.train_batch_size")
     if rows is None or not 0 < batch <= rows:
         return
@@ -88,7 +87,7 @@ def _dropped(subject: Subject) -> Iterator[Finding]:
     if rest / rows > LEFT_OUT:
         message = f"is {batch:,}; of {rows:,} rows {rest:,} ({rest / rows:.0%}) are left out of every epoch"
         fix = f"a batch that divides better, such as {_better(rows, batch):,}"
-        yield found("RKD505", "data.train_batch_size", message, subject.draft.where, fix, "warning")
+        yield subject.diagnostic("RKD505", "data.train_batch_size", message, fix)
 
 
 def _better(rows: int, batch: int) -> int:

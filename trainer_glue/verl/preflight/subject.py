@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rewardkit.diagnostics import Severity, registered
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.draft import Draft
 from trainer_glue.verl.config.written import dig
 from trainer_glue.verl.hub import NotHad, model_config
+from trainer_glue.verl.preflight import codes as _codes  # noqa: F401  # registers them
 from trainer_glue.verl.preflight.machine import Machine
 from trainer_glue.verl.preflight.model_shape import ModelShape, shape_of
 
@@ -77,6 +80,21 @@ class Subject:
     def sequence(self) -> int:
         """Tokens of the longest prompt with the longest response."""
         return self.integer("data.max_prompt_length") + self.integer("data.max_response_length")
+
+    def diagnostic(
+        self, code: str, key: str, message: str, hint: str | None = None, severity: Severity | None = None
+    ) -> ConfigDiagnostic:
+        """A diagnostic on a key of the config, with the place where the user set it.
+
+        Args:
+            code: one of :mod:`~trainer_glue.verl.preflight.codes`.
+            key: the dotted key; empty when it is about none.
+            message: the evidence: what came, and what was expected.
+            hint: what to change.
+            severity: None for what is usual for the code. An error stops `rewardkit train`.
+        """
+        where = self.draft.where(key) if key else ""
+        return ConfigDiagnostic(code, message, where, hint, severity or registered(code).severity, key=key)
 
 
 def subject_of(draft: Draft, machine: Machine, *, gpu: float | None = None, scores: Path | None = None) -> Subject:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.subject import ROLLOUT, Subject
 
 
@@ -35,13 +34,13 @@ _ALLOCATOR: Final = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
 _SLEEPS: Final = f"{ROLLOUT}.free_cache_engine"
 
 
-def check_variables(subject: Subject) -> Iterator[Finding]:
+def check_variables(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """Variables of this process, which the run inherits."""
-    environment, where = subject.machine.environment, subject.draft.where
+    environment = subject.machine.environment
     for name, dead in DEAD.items():
         if (value := environment.get(name)) is not None:
             message = f"{name}={value} is set, and nothing reads it: {dead.why}"
-            yield found("RKD801", "", message, where, f"unset {name}; {dead.fix}", "warning")
+            yield subject.diagnostic("RKD801", "", message, f"unset {name}; {dead.fix}")
     if not subject.on_gpus:
         return
     sleeps = subject.get(_SLEEPS) is not False and subject.get(f"{ROLLOUT}.name") == "vllm"
@@ -51,11 +50,13 @@ def check_variables(subject: Subject) -> Iterator[Finding]:
             message = (
                 f"{name}={value} is set: vLLM can't sleep with expandable segments and stops (pytorch issue 147851)"
             )
-            yield found("RKD802", "", message, where, f"unset {name}: verl switches them on itself, around the sync")
+            yield subject.diagnostic(
+                "RKD802", "", message, f"unset {name}: verl switches them on itself, around the sync"
+            )
     if environment.get("ROCR_VISIBLE_DEVICES") and any(
         environment.get(n) for n in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
     ):
         message = (
             "ROCR_VISIBLE_DEVICES is set beside CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES: verl's workers refuse both"
         )
-        yield found("RKD802", "", message, where, "unset ROCR_VISIBLE_DEVICES")
+        yield subject.diagnostic("RKD802", "", message, "unset ROCR_VISIBLE_DEVICES")

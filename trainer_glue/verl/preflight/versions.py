@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.preflight.codes import found
+from rewardkit.diagnostics import Severity
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.subject import MODEL, ROLLOUT, Subject
 
 _ENGINES: Final = ("vllm", "sglang")
@@ -20,7 +20,7 @@ _REQUIREMENT: Final = re.compile(
 )
 
 
-def check_versions(subject: Subject) -> Iterator[Finding]:
+def check_versions(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """What is missing or does not fit."""
     yield from _model_type(subject)
     yield from _torch(subject)
@@ -33,14 +33,14 @@ def check_versions(subject: Subject) -> Iterator[Finding]:
     yield from _attention(subject)
 
 
-def _torch(subject: Subject) -> Iterator[Finding]:
+def _torch(subject: Subject) -> Iterator[ConfigDiagnostic]:
     version = subject.machine.version("torch")
     if subject.machine.gpus and version is not None and version.endswith("+cpu"):
         message = f"torch {version} is a build for the CPU, and this machine has {subject.machine.gpus[0].name}"
-        yield found("RKD107", "", message, subject.draft.where, "install torch for CUDA: pytorch.org", "warning")
+        yield subject.diagnostic("RKD107", "", message, "install torch for CUDA: pytorch.org")
 
 
-def _trl(subject: Subject) -> Iterator[Finding]:
+def _trl(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """verl imports a class of any trl that is installed, in every worker (models/transformers/monkey_patch.py:354)."""
     folder, version = subject.machine.folder("trl"), subject.machine.version("trl")
     if folder is None or version is None or (folder / "experimental" / "ppo").is_dir():
@@ -48,10 +48,10 @@ def _trl(subject: Subject) -> Iterator[Finding]:
     if "AutoModelForCausalLMWithValueHead" in (folder / "__init__.py").read_text(encoding="utf-8"):  # before 0.26
         return
     message = f"trl {version} is installed, and lacks AutoModelForCausalLMWithValueHead, which verl's workers import"
-    yield found("RKD111", "", message, subject.draft.where, "pip uninstall trl, or pip install 'trl<1.13'")
+    yield subject.diagnostic("RKD111", "", message, "pip uninstall trl, or pip install 'trl<1.13'")
 
 
-def _engine(subject: Subject) -> Iterator[Finding]:
+def _engine(subject: Subject) -> Iterator[ConfigDiagnostic]:
     name = subject.get(f"{ROLLOUT}.name")
     if name not in _ENGINES or subject.machine.version(name) is not None:
         return
@@ -63,14 +63,13 @@ def _engine(subject: Subject) -> Iterator[Finding]:
         )
     elif name == "vllm":
         fix = "pip install 'rewardkit-rl[gpu]'"
-    yield found("RKD101", f"{ROLLOUT}.name", f"is {name}, which is not installed", subject.draft.where, fix)
+    yield subject.diagnostic("RKD101", f"{ROLLOUT}.name", f"is {name}, which is not installed", fix)
 
 
-def _pins(subject: Subject) -> Iterator[Finding]:
+def _pins(subject: Subject) -> Iterator[ConfigDiagnostic]:
     name = subject.get(f"{ROLLOUT}.name")
     if name not in _ENGINES or subject.machine.version(name) is None:
         return
-    where = subject.draft.where
     pins = {**released_with(str(name)), **released_with("flash-attn")}
     for package in _PINNED:
         installed = subject.machine.version(package)
@@ -78,7 +77,7 @@ def _pins(subject: Subject) -> Iterator[Finding]:
         if pinned is not None and installed is not None and installed.partition("+")[0] != pinned:
             verl = subject.machine.version("verl")
             message = f"{package} {installed} is installed; verl {verl} with {name} was released with {pinned}"
-            yield found("RKD102", "", message, where, f"pip install {package}=={pinned}", "warning")
+            yield subject.diagnostic("RKD102", "", message, f"pip install {package}=={pinned}")
 
 
 def released_with(extra: str) -> dict[str, str]:
@@ -95,7 +94,7 @@ def released_with(extra: str) -> dict[str, str]:
     return {m["name"].lower(): m["version"] for m in found_ if m and m["extra"].startswith(extra)}
 
 
-def _model_type(subject: Subject) -> Iterator[Finding]:
+def _model_type(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """A type that transformers doesn't know fails after the workers have started: "unknown model type"."""
     folder = subject.machine.folder("transformers")
     if subject.model is None or folder is None or "auto_map" in subject.model:
@@ -107,7 +106,7 @@ def _model_type(subject: Subject) -> Iterator[Finding]:
     version = subject.machine.version("transformers")
     message = f"its config.json says model_type {name!r}, which transformers {version} does not know"
     fix = "install a newer transformers, or use a model of a known type"
-    yield found("RKD103", f"{MODEL}.path", message, subject.draft.where, fix)
+    yield subject.diagnostic("RKD103", f"{MODEL}.path", message, fix)
 
 
 def model_types(transformers: Path) -> frozenset[str]:
@@ -118,7 +117,7 @@ def model_types(transformers: Path) -> frozenset[str]:
     return frozenset(re.findall(r"""["']([\w.\-]+)["']\s*[,:]\s*["']\w+Config["']""", text))
 
 
-def _architecture(subject: Subject) -> Iterator[Finding]:
+def _architecture(subject: Subject) -> Iterator[ConfigDiagnostic]:
     shape, folder = subject.shape, subject.machine.folder("vllm")
     if shape is None or not shape.architecture or folder is None or subject.get(f"{ROLLOUT}.name") != "vllm":
         return
@@ -128,7 +127,7 @@ def _architecture(subject: Subject) -> Iterator[Finding]:
         version = subject.machine.version("vllm")
         message = f"vLLM {version} has no {shape.architecture} among its {len(known)} architectures"
         fix = "a vLLM that knows it; without, vLLM tries transformers' own code, which is slower and may refuse"
-        yield found("RKD104", f"{MODEL}.path", message, subject.draft.where, fix, "warning")
+        yield subject.diagnostic("RKD104", f"{MODEL}.path", message, fix)
 
 
 def architectures(registry: Path) -> frozenset[str]:
@@ -136,7 +135,7 @@ def architectures(registry: Path) -> frozenset[str]:
     return frozenset(re.findall(r"^\s+\"(\w+)\":\s*\(", registry.read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def _attention(subject: Subject) -> Iterator[Finding]:
+def _attention(subject: Subject) -> Iterator[ConfigDiagnostic]:
     key, padding = f"{MODEL}.override_config.attn_implementation", f"{MODEL}.use_remove_padding"
     chosen = subject.get(key) or "flash_attention_2"
     installed = subject.machine.version("flash-attn")
@@ -146,14 +145,14 @@ def _attention(subject: Subject) -> Iterator[Finding]:
         message = f"is {chosen}{default}, and flash-attn is not installed"
         fix = f"{_FLASH_ATTN}; or {key}=sdpa with {padding}=false, which is slower"
         if kernels is None:
-            yield found("RKD105", key, message, subject.draft.where, fix)
+            yield subject.diagnostic("RKD105", key, message, fix)
         else:
             message += f"; transformers will try a kernel from the hub through kernels {kernels}"
-            yield found("RKD105", key, message, subject.draft.where, fix, "warning")
+            yield subject.diagnostic("RKD105", key, message, fix, Severity.WARNING)
     elif not str(chosen).startswith("flash_attention") and subject.on(padding):
         message = (
             f"is true, and {key} is {chosen}: responses are packed into one row, and this attention works on all pairs "
             "of its tokens, masked; time and memory grow with the square of a micro batch"
         )
         fix = f"{padding}=false, or {_FLASH_ATTN} and flash_attention_2"
-        yield found("RKD106", padding, message, subject.draft.where, fix, "warning")
+        yield subject.diagnostic("RKD106", padding, message, fix)

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from trainer_glue.verl.config.findings import Finding
-from trainer_glue.verl.preflight.codes import found
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.preflight.subject import MODEL, Subject
 
 _LONGEST_HEADER: Final = 100_000_000
@@ -20,14 +19,14 @@ _LONGEST_HEADER: Final = 100_000_000
 _POINTER: Final = b"version https://git-lfs"
 
 
-def check_weights(subject: Subject) -> Iterator[Finding]:
+def check_weights(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """Broken files of the model's folder, where it is one on this machine."""
     key = f"{MODEL}.path"
     if key in subject.draft.made or not isinstance(subject.get(key), str):
         return
     for path, why in broken(Path(subject.get(key)).expanduser()):
         fix = "git lfs pull" if "Git LFS" in why else "download it again"
-        yield found("RKD903", key, f"{path} {why}", subject.draft.where, fix)
+        yield subject.diagnostic("RKD903", key, f"{path} {why}", fix)
 
 
 def broken(folder: Path) -> Iterator[tuple[Path, str]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from trainer_glue.verl.config.findings import Severity
+from rewardkit.diagnostics import Severity
 
 Get = Callable[[str], Any]
 """From a dotted key to the value that the file has for it, or None."""
@@ -43,7 +43,7 @@ class Moved:
     hint: str = ""
     convert: Callable[[Any, Get], Any] | None = None
     ignored: bool = False
-    severity: Severity = "error"
+    severity: Severity = Severity.ERROR
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ _DATA: Final = (
         "data.val_batch_size",
         "does nothing any more: the engine gets all validation prompts at once",
         ignored=True,
-        severity="warning",
+        severity=Severity.WARNING,
     ),
 )
 
@@ -158,7 +158,7 @@ _TRAINED: Final = tuple(
             "is deprecated, and overrides lr_scheduler_type",
             (f"{role}.optim.lr_scheduler_type", f"{role}.optim.lr_decay_style"),
             ignored=True,
-            severity="warning",
+            severity=Severity.WARNING,
         ),
         Moved(
             f"{role}.optim.min_lr_ratio",

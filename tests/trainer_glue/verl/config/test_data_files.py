@@ -10,14 +10,14 @@ import pytest
 
 from rewardkit.engine.loading import load_reward
 from trainer_glue.verl.config.data_files import check_data
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 
 Write = Callable[..., Path]
 NEEDY = load_reward("gsm8k() + length(0.1)")
 EASY = load_reward("length(0.1)")
 
 
-def check(train: object, val: object = None, reward: object = NEEDY) -> tuple[list[Finding], int | None]:
+def check(train: object, val: object = None, reward: object = NEEDY) -> tuple[list[ConfigDiagnostic], int | None]:
     data = {"train_files": train, "val_files": train if val is None else val, "prompt_key": "prompt"}
     return check_data({"data": data}, reward, lambda key: f"config.yaml: {key}")  # type: ignore[arg-type]
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from trainer_glue.verl.config import ConfigFindings, Finding, resolve
+from trainer_glue.verl.config import ConfigDiagnostic, ConfigErrors, resolve
 
 Good = Callable[..., Path]
 
 
-def errors(path: Path | str | None, *overrides: str, **options: object) -> tuple[Finding, ...]:
-    with pytest.raises(ConfigFindings) as raised:
+def errors(path: Path | str | None, *overrides: str, **options: object) -> tuple[ConfigDiagnostic, ...]:
+    with pytest.raises(ConfigErrors) as raised:
         resolve(path, overrides, accelerator=True, **options)  # type: ignore[arg-type]
-    return raised.value.findings
+    return raised.value.errors
 
 
 YAML_FAULTS = [

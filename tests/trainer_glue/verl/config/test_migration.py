@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rewardkit.errors import ConfigError
 from tests.profiles import examples
-from trainer_glue.verl.config import ConfigFindings
+from trainer_glue.verl.config import ConfigErrors
 from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.dead_keys import new_place
 from trainer_glue.verl.config.keys import check_keys
@@ -165,7 +165,11 @@ def test_what_it_gives_is_valid_and_is_given_again(tmp_path: Path) -> None:
     new = tmp_path / "new.yaml"
     new.write_text(migrated(tmp_path, WALK_THROUGH).text)
     assert validate(new).errors == ()
-    assert {f.code for f in validate(new, ask_verl=False).findings} <= {"missing-file", "not-checked", "own-template"}
+    assert {f.code for f in validate(new, ask_verl=False).diagnostics} <= {
+        "missing-file",
+        "not-checked",
+        "own-template",
+    }
     assert migrate(new).text == new.read_text()
 
 
@@ -205,7 +209,7 @@ def test_a_key_of_an_older_verl(case: dict[str, Any], tmp_path: Path) -> None:
         assert any(f.code == "dead-key" and f"{key}.".startswith(f"{f.key}.") for f in before)
     new.write_text(report.text)
     left = validate(new, groups, reward=None if "rewardkit.reward" in str(case) else "length(0.1)", ask_verl=False)
-    assert [str(f) for f in left.findings if f.severity == "error" or f.code == "dead-key"] == []
+    assert [str(f) for f in left.diagnostics if f.severity == "error" or f.code == "dead-key"] == []
     data = yaml.load(report.text, Loader)
     if case["becomes"] is None:
         assert key not in Edits(report.text)
@@ -266,7 +270,7 @@ def test_a_reward_that_is_not_known_is_said_to_be_missing(text: str, says: str, 
     assert says in added.why and "give --reward" in added.why
     new = tmp_path / "new.yaml"
     new.write_text(report.text)
-    assert "no-reward" in {f.code for f in validate(new, ask_verl=False).findings}
+    assert "no-reward" in {f.code for f in validate(new, ask_verl=False).diagnostics}
     assert validate(new, ask_verl=False).errors == ()
 
 
@@ -310,7 +314,7 @@ def test_what_a_user_alone_can_mend_is_left(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_can_not_be_rewritten(text: str, says: str, tmp_path: Path) -> None:
-    with pytest.raises((ConfigFindings, ConfigError), match=says):
+    with pytest.raises((ConfigErrors, ConfigError), match=says):
         migrated(tmp_path, text)
 
 

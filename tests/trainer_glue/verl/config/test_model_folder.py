@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.model_folder import check_model
 
 
-def check(path: object, **more: object) -> list[Finding]:
+def check(path: object, **more: object) -> list[ConfigDiagnostic]:
     return check_model({"path": path, **more}, "model", lambda key: f"config.yaml: {key}")
 
 

@@ -39,7 +39,7 @@ def test_verl_accepts_it(name: str, write_data: Write, model: Path) -> None:
 
 @pytest.mark.parametrize("name", recipe_names())
 def test_it_has_no_warnings_and_says_what_it_is_for(name: str, write_data: Write, model: Path) -> None:
-    assert of_recipe(name, write_data, model, accelerator=True).findings == ()
+    assert of_recipe(name, write_data, model, accelerator=True).diagnostics == ()
     assert (FOLDER / f"{name}.yaml").read_text().startswith("# ")
 
 
@@ -71,7 +71,7 @@ def test_the_llama_recipes(name: str, ranks: int, write_data: Write, model: Path
 @pytest.mark.parametrize("name", ["tiny", "small"])
 def test_the_small_ones_need_no_accelerator(name: str, write_data: Write, model: Path) -> None:
     resolved = of_recipe(name, write_data, model, accelerator=False)
-    assert (resolved.ranks, resolved.accelerator, resolved.findings) == (1, False, ())
+    assert (resolved.ranks, resolved.accelerator, resolved.diagnostics) == (1, False, ())
     two = resolve(name, reward="length(0.1)", accelerator=False, ranks=2, dry_run=True) if name == "tiny" else None
     assert two is None or two.ranks == 2
 

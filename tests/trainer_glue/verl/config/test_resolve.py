@@ -16,8 +16,8 @@ from omegaconf import OmegaConf
 
 from rewardkit.engine.loading import load_reward, reward_from_config
 from tests.profiles import examples
-from trainer_glue.verl.config import ConfigFindings, resolve
-from trainer_glue.verl.config.findings import Finding
+from trainer_glue.verl.config import ConfigErrors, resolve
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.wiring import escaped
 
 Good = Callable[..., Path]
@@ -87,7 +87,7 @@ def test_keys_of_a_sections_dataclass_are_known_though_absent_from_verls_yaml(go
 
 def test_hydra_blocks_of_a_file_made_for_verl_are_left_alone(good: Good) -> None:
     extra = "hydra:\n  searchpath: [pkg://verl.trainer.config]\ndefaults: [ppo_trainer, _self_]\n"
-    assert resolve(good(extra), accelerator=True).findings == ()
+    assert resolve(good(extra), accelerator=True).diagnostics == ()
 
 
 def test_what_is_written_out_resolves_to_itself(good: Good, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_without_an_accelerator_the_cpus_keys_go_over_the_file_and_say_so(good: 
     assert not resolved.accelerator
     assert resolved.config["actor_rollout_ref"]["rollout"]["name"] == "hf_cpu"
     assert resolved.config["trainer"]["device"] == "cpu"
-    assert [f.key for f in resolved.findings if f.code == "cpu"] == ["actor_rollout_ref.rollout.name"]
+    assert [f.key for f in resolved.diagnostics if f.code == "cpu"] == ["actor_rollout_ref.rollout.name"]
 
 
 def test_the_command_line_goes_over_the_cpus_keys(good: Good) -> None:
@@ -156,18 +156,18 @@ def test_the_command_line_goes_over_the_cpus_keys(good: Good) -> None:
 
 def test_a_config_for_gpus_is_refused_without_and_shown_in_a_dry_run(good: Good) -> None:
     path = good(trainer="nnodes: 2")
-    with pytest.raises(ConfigFindings) as raised:
+    with pytest.raises(ConfigErrors) as raised:
         resolve(path, accelerator=False)
-    assert [f.code for f in raised.value.findings] == ["no-accelerator"]
+    assert [f.code for f in raised.value.errors] == ["no-accelerator"]
     shown = resolve(path, accelerator=False, dry_run=True)
     assert shown.accelerator
     assert shown.config["actor_rollout_ref"]["rollout"]["name"] == "vllm"
-    assert [f.code for f in shown.findings] == ["no-accelerator"]
+    assert [f.code for f in shown.diagnostics] == ["no-accelerator"]
 
 
 def test_a_dry_run_only_warns_of_files_that_are_missing(good: Good) -> None:
     overrides = ["data.train_files=/nowhere.parquet", "model.path=/nowhere"]
-    found = resolve(good(), overrides, accelerator=True, dry_run=True).findings
+    found = resolve(good(), overrides, accelerator=True, dry_run=True).diagnostics
     assert {(f.code, f.severity) for f in found} == {("missing-file", "warning"), ("missing-model", "warning")}
 
 
@@ -176,18 +176,18 @@ def test_training_files_stand_in_for_validation_files(good: Good) -> None:
     path.write_text("".join(x for x in path.read_text().splitlines(keepends=True) if "val_files" not in x))
     resolved = resolve(path, accelerator=True)
     assert resolved.config["data"]["val_files"] == resolved.config["data"]["train_files"]
-    assert [f.code for f in resolved.findings] == ["no-validation"]
+    assert [f.code for f in resolved.diagnostics] == ["no-validation"]
 
 
 def test_a_chat_template_goes_to_a_tokenizer_without_one_only(good: Good, model: Path) -> None:
     path = good(rewardkit="chat_template: llama-3")
     kept = resolve(path, accelerator=True)
     assert kept.config["actor_rollout_ref"]["model"]["custom_chat_template"] is None
-    assert [f.code for f in kept.findings] == ["own-template"]
+    assert [f.code for f in kept.diagnostics] == ["own-template"]
     (model / "chat_template.jinja").unlink()
     applied = resolve(path, accelerator=True)
     assert "<|eot_id|>" in applied.config["actor_rollout_ref"]["model"]["custom_chat_template"]
-    with pytest.raises(ConfigFindings, match="no chat template"):
+    with pytest.raises(ConfigErrors, match="no chat template"):
         resolve(good(), accelerator=True)
 
 
@@ -200,7 +200,7 @@ def test_asynchronous_modes_get_the_asynchronous_sampler(good: Good) -> None:
 def test_verls_default_manager_spelled_out_is_replaced(good: Good) -> None:
     resolved = resolve(good("reward: {reward_manager: {source: register, name: naive}}\n"), accelerator=True)
     assert resolved.config["reward"]["reward_manager"]["name"] == "RewardManager"
-    assert resolved.findings == ()
+    assert resolved.diagnostics == ()
 
 
 def test_the_reward_loop_is_told_whose_tokens_are_whose_but_by_a_manager_of_the_users_own(good: Good) -> None:
@@ -218,12 +218,12 @@ def test_a_sampler_of_the_users_own_is_kept_with_a_warning(good: Good) -> None:
     path = good(trainer="v1: {sampler: {custom_sampler: {path: 'pkg://mine', name: Mine}}}")
     resolved = resolve(path, accelerator=True)
     assert resolved.config["trainer"]["v1"]["sampler"]["custom_sampler"]["name"] == "Mine"
-    assert {f.code for f in resolved.findings} == {"sampler"}
+    assert {f.code for f in resolved.diagnostics} == {"sampler"}
 
 
 def test_warnings_don_t_stop_a_run(good: Good) -> None:
     path = good(actor="optim: {warmup_style: cosine}", trainer="use_v1: false")
-    codes = {f.code for f in resolve(path, accelerator=True).findings}
+    codes = {f.code for f in resolve(path, accelerator=True).diagnostics}
     assert codes == {"dead-key", "old-trainer"}
 
 
@@ -241,22 +241,23 @@ def test_neither_verl_nor_torch_is_imported_and_it_takes_seconds() -> None:
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5, "CPU seconds, imports included"
 
 
-def test_verl_missing_or_untested_is_one_of_the_findings(good: Good, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verl_missing_or_untested_is_one_of_the_diagnostics(good: Good, monkeypatch: pytest.MonkeyPatch) -> None:
     path = good(rewardkit="reward: lenght(0.1)")
     monkeypatch.setattr("importlib.metadata.version", lambda _: "0.8.0")
-    with pytest.raises(ConfigFindings) as raised:
+    with pytest.raises(ConfigErrors) as raised:
         resolve(path, accelerator=True)
-    assert [f.code for f in raised.value.findings] == ["verl", "reward"]
+    assert [f.code for f in raised.value.errors] == ["verl", "reward"]
     assert "verl 0.8.0 is installed; tested are 0.9.1" in str(raised.value)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(ConfigFindings, match=r"verl is not installed.*\n.*pip install 'rewardkit-rl\[verl\]'"):
+    with pytest.raises(ConfigErrors, match=r"verl is not installed.*\n.*pip install 'rewardkit-rl\[verl\]'"):
         resolve(path, accelerator=True)
 
 
-def test_findings_survive_a_process_boundary() -> None:
+def test_errors_survive_a_process_boundary() -> None:
     import copy
 
-    error = ConfigFindings([Finding("unknown-key", "data.x", "verl has no such key", "a.yaml:3", "did you mean y?")])
+    wrong = ConfigDiagnostic("unknown-key", "verl has no such key", "a.yaml:3", "did you mean y?", key="data.x")
+    error = ConfigErrors([wrong])
     again = copy.copy(error)  # by __reduce__, as pickle does
-    assert again.findings == error.findings
+    assert again.errors == error.errors
     assert str(again) == str(error)

@@ -74,7 +74,7 @@ def test_what_only_verl_knows(fault: dict[str, str], good: Good) -> None:
 
 def test_a_good_config(good: Good) -> None:
     found = validate(good())
-    assert (found.findings, found.asked_verl) == ((), True)
+    assert (found.diagnostics, found.asked_verl) == ((), True)
 
 
 def test_a_fault_is_said_once(good: Good) -> None:
@@ -87,13 +87,13 @@ def test_a_fault_is_said_once(good: Good) -> None:
 def test_what_the_command_line_may_bring_is_a_warning() -> None:
     found = validate("small", ask_verl=False)
     assert found.errors == ()
-    assert {f.code for f in found.findings} == {"no-reward", "required"}
+    assert {f.code for f in found.diagnostics} == {"no-reward", "required"}
 
 
 def test_a_reward_that_is_null_is_none(good: Good) -> None:
     path = good(rewardkit="reward: null")
-    assert [f.code for f in validate(path, ask_verl=False).findings] == ["no-reward"]
-    assert validate(path, reward="length(0.1, cap=1)", ask_verl=False).findings == ()
+    assert [f.code for f in validate(path, ask_verl=False).diagnostics] == ["no-reward"]
+    assert validate(path, reward="length(0.1, cap=1)", ask_verl=False).diagnostics == ()
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_a_reward_that_is_null_is_none(good: Good) -> None:
     ],
 )
 def test_a_key_that_nothing_reads_is_a_warning(section: str, line: str, key: str, good: Good) -> None:
-    (found,) = validate(good(**{section: line}), ask_verl=False).findings
-    assert (found.severity, found.code, found.key) == ("warning", "no-effect", key)
+    (found,) = validate(good(**{section: line}), ask_verl=False).diagnostics
+    assert (found.severity, found.code, found.key) == ("warning", "idle-key", key)
     assert found.line is not None
 
 

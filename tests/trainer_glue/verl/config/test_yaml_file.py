@@ -51,7 +51,7 @@ def test_values_are_read_as_verls_loader_reads_them(value: str, tmp_path: Path) 
 def test_anchors_and_merges(tmp_path: Path) -> None:
     file = read("a: &x {b: 1}\nc:\n  <<: *x\n  d: 2\n", tmp_path)
     assert file.data == {"a": {"b": 1}, "c": {"b": 1, "d": 2}}
-    assert file.findings == ()
+    assert file.diagnostics == ()
 
 
 @pytest.mark.parametrize(
@@ -65,22 +65,22 @@ def test_anchors_and_merges(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_found_with_its_line(text: str, code: str, line: int, says: str, tmp_path: Path) -> None:
     file = read(text, tmp_path)
-    (found,) = file.findings
+    (found,) = file.diagnostics
     assert (found.code, found.where) == (code, f"{file.path}:{line}")
     assert says in found.message
 
 
 def test_a_file_that_holds_no_keys(tmp_path: Path) -> None:
-    assert read("- a\n- b\n", tmp_path).findings[0].code == "not-a-mapping"
-    assert read("just text\n", tmp_path).findings[0].code == "not-a-mapping"
+    assert read("- a\n- b\n", tmp_path).diagnostics[0].code == "not-a-mapping"
+    assert read("just text\n", tmp_path).diagnostics[0].code == "not-a-mapping"
     empty = read("# nothing\n", tmp_path)
-    assert (empty.data, empty.findings) == ({}, ())
+    assert (empty.data, empty.diagnostics) == ({}, ())
 
 
 def test_a_file_that_can_t_be_read(tmp_path: Path) -> None:
-    assert read_yaml(tmp_path).findings[0].code == "unreadable-file"
+    assert read_yaml(tmp_path).diagnostics[0].code == "unreadable-file"
     (tmp_path / "latin.yaml").write_bytes(b"a: \xff\n")
-    assert read_yaml(tmp_path / "latin.yaml").findings[0].code == "unreadable-file"
+    assert read_yaml(tmp_path / "latin.yaml").diagnostics[0].code == "unreadable-file"
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_what_it_prints_goes_over_the_cpus_keys(
     resolved = resolve("tiny", capsys.readouterr().out.split(), accelerator=False)
     assert {key: dig(resolved.config, key) for key in cpu_vllm.overrides()} == cpu_vllm.overrides()
     assert resolved.config["trainer"]["device"] == "cpu"
-    assert not resolved.findings
+    assert not resolved.diagnostics
 
 
 def test_verls_lines_are_where_they_were() -> None:

@@ -1,4 +1,4 @@
-"""A run of Llama-3-8B on eight GPUs of 80 GB that has no findings, and a way to change it."""
+"""A run of Llama-3-8B on eight GPUs of 80 GB that has no diagnostics, and a way to change it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from rewardkit.engine.loading import load_reward
 from tests.models import LLAMA_3_8B
+from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.draft import Draft
-from trainer_glue.verl.config.findings import Finding
 from trainer_glue.verl.config.written import put
 from trainer_glue.verl.preflight.checks import examine
 from trainer_glue.verl.preflight.machine import Gpu, Machine
@@ -117,11 +117,11 @@ def subject(
     return Subject(draft, machine or Packages(), model, None, gpu * GIB, "a GPU", elsewhere, scores)
 
 
-def found(lenient: bool = False, **changes: Any) -> list[Finding]:
-    """All findings on a changed run."""
+def found(lenient: bool = False, **changes: Any) -> list[ConfigDiagnostic]:
+    """All diagnostics on a changed run."""
     return examine(subject(**changes), lenient=lenient)
 
 
 def codes(**changes: Any) -> list[tuple[str, str, str]]:
-    """Code, key and severity of all findings on a changed run."""
+    """Code, key and severity of all diagnostics on a changed run."""
     return [(f.code, f.key, f.severity) for f in found(**changes)]

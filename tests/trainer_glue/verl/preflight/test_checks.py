@@ -12,7 +12,7 @@ ROLLOUT, ACTOR, MODEL = (f"actor_rollout_ref.{part}" for part in ("rollout", "ac
 R, A, M = (f"actor_rollout_ref__{part}" for part in ("rollout", "actor", "model"))
 
 
-def test_a_good_run_has_no_findings() -> None:
+def test_a_good_run_has_no_diagnostics() -> None:
     assert codes() == []
 
 
@@ -116,10 +116,10 @@ FAULTS: list[tuple[dict[str, Any], str, str, str, str]] = [
 
 @pytest.mark.parametrize(("changes", "code", "key", "severity", "says"), FAULTS)
 def test_a_fault_is_found(changes: dict[str, Any], code: str, key: str, severity: str, says: str) -> None:
-    (finding,) = found(**changes)
-    assert (finding.code, finding.key, finding.severity) == (code, key, severity)
-    assert says in f"{finding.message} {finding.hint}"
-    assert finding.where == (f"run.yaml: {key}" if key else "")
+    (diagnostic,) = found(**changes)
+    assert (diagnostic.code, diagnostic.key, diagnostic.severity) == (code, key, severity)
+    assert says in f"{diagnostic.message} {diagnostic.hint}"
+    assert diagnostic.where == (f"run.yaml: {key}" if key else "")
 
 
 def test_all_faults_of_a_run_are_found_at_once() -> None:

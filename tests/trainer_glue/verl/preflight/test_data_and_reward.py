@@ -1,4 +1,4 @@
-"""Golds, routes, the formula's own findings, dead groups and the disk."""
+"""Golds, routes, the formula's own diagnostics, dead groups and the disk."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def test_a_gold_that_no_term_reads_may_be_anything(data: Callable[..., str]) -> 
 
 def test_rows_that_no_route_takes(data: Callable[..., str]) -> None:
     reward = 'route({"gsm8k": gsm8k(), "math": math_equal()}, by="data_source")'
-    (finding,) = found(reward=reward, data__train_files=data(["1"], data_source="aime"))
-    assert (finding.code, finding.severity) == ("RKD602", "error")
-    assert "aime" in finding.message
+    (diagnostic,) = found(reward=reward, data__train_files=data(["1"], data_source="aime"))
+    assert (diagnostic.code, diagnostic.severity) == ("RKD602", "error")
+    assert "aime" in diagnostic.message
 
 
 def test_the_formulas_own_warnings_are_told() -> None:
-    (finding,) = found(reward="gsm8k() + 2 * ends_with('.')")
-    assert (finding.code, finding.key, finding.severity) == ("RKD704", "rewardkit.reward", "warning")
-    assert "proved" in finding.message
+    (diagnostic,) = found(reward="gsm8k() + 2 * ends_with('.')")
+    assert (diagnostic.code, diagnostic.key, diagnostic.severity) == ("RKD704", "rewardkit.reward", "warning")
+    assert "proved" in diagnostic.message
 
 
 def test_dead_groups(tmp_path: Path) -> None:
@@ -64,9 +64,9 @@ def test_dead_groups(tmp_path: Path) -> None:
     path = write(tmp_path / "scores.jsonl", rows)
     groups = read_groups(path, 8)
     assert (groups.groups, groups.dead, groups.lowest, groups.highest) == (4, 3, 2, 1)
-    (finding,) = found(scores=path)
-    assert (finding.code, finding.severity) == ("RKD703", "warning")
-    assert "3 of 4 groups (75%) have equal scores: 2 all at the lowest, 1 all at the highest" in finding.message
+    (diagnostic,) = found(scores=path)
+    assert (diagnostic.code, diagnostic.severity) == ("RKD703", "warning")
+    assert "3 of 4 groups (75%) have equal scores: 2 all at the lowest, 1 all at the highest" in diagnostic.message
     alive = write(tmp_path / "alive.jsonl", [{"uid": "a", "score": 0.1 * i} for i in range(4)])
     assert codes(scores=alive) == []
 

@@ -171,9 +171,9 @@ def test_easyr1s_report_with_the_wake_up_of_its_time(utilization: float, ran: bo
 
 def test_what_the_fix_says_fits() -> None:
     key = "actor_rollout_ref__rollout__gpu_memory_utilization"
-    (finding,) = found(**{key: 0.95})
-    assert finding.hint is not None
-    fits = float(finding.hint.split("=")[1].split(";")[0])
+    (diagnostic,) = found(**{key: 0.95})
+    assert diagnostic.hint is not None
+    fits = float(diagnostic.hint.split("=")[1].split(";")[0])
     assert codes(**{key: fits}) == []
     assert codes(**{key: fits + 0.02}) != []
 
@@ -181,10 +181,10 @@ def test_what_the_fix_says_fits() -> None:
 def test_a_micro_batch_that_only_fits_when_it_is_not_full_is_a_warning() -> None:
     key = "actor_rollout_ref__actor__ppo_max_token_len_per_gpu"
     many = {key: 100_000, "actor_rollout_ref__actor__ppo_mini_batch_size": 1024}
-    (finding,) = found(**many)
-    assert (finding.code, finding.severity) == ("RKD302", "warning")
-    assert finding.hint is not None and "use_fused_kernels" in finding.hint
-    fits = int(finding.hint.split("=")[1].split(";")[0])
+    (diagnostic,) = found(**many)
+    assert (diagnostic.code, diagnostic.severity) == ("RKD302", "warning")
+    assert diagnostic.hint is not None and "use_fused_kernels" in diagnostic.hint
+    fits = int(diagnostic.hint.split("=")[1].split(";")[0])
     assert codes(**(many | {key: fits})) == []
 
 

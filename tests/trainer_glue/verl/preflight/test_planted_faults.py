@@ -131,9 +131,9 @@ def test_one_pass_finds_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in golds))
     path = tmp_path / "run.yaml"
     path.write_text(CONFIG.format(folder=tmp_path))
-    found = {(f.code, f.key): f for f in diagnose(str(path), [], gpu=80).findings}
+    found = {(f.code, f.key): f for f in diagnose(str(path), [], gpu=80).diagnostics}
     assert set(found) >= PLANTED, PLANTED - set(found)
-    for (_, key), finding in found.items():
-        if (finding.code, key) in PLANTED and key:
-            assert finding.where.startswith(f"{path}:"), finding
-            assert finding.hint or finding.code in ("wrong-type", "note-batch-size"), finding
+    for (_, key), diagnostic in found.items():
+        if (diagnostic.code, key) in PLANTED and key:
+            assert diagnostic.where.startswith(f"{path}:"), diagnostic
+            assert diagnostic.hint or diagnostic.code in ("wrong-type", "note-batch-size"), diagnostic

@@ -41,7 +41,7 @@ def diagnosed(tmp_path: Path, data: str, monkeypatch: pytest.MonkeyPatch) -> Cal
     def diagnose_recipe(name: str, *overrides: str) -> dict[str, str]:
         files = (f"model.path={model}", f"data.train_files={data}", f"data.val_files={data}")
         report = diagnose(name, [*files, *overrides], reward="gsm8k()", gpu=80)
-        return {f.code: f.severity for f in report.findings if f.code.startswith("RKD")}
+        return {f.code: f.severity for f in report.diagnostics if f.code.startswith("RKD")}
 
     return diagnose_recipe
 

@@ -38,9 +38,9 @@ def test_an_unknown_model_type(tmp_path: Path) -> None:
     (auto / "configuration_auto.py").write_text('M = OrderedDict([("llama", "LlamaConfig"), ("opt", "OPTConfig")])')
     machine = Packages({"transformers": "5.9.0"}, {"transformers": tmp_path})
     assert found(machine=machine) == []
-    (finding,) = found(machine=machine, model=LLAMA_3_8B | {"model_type": "llama9"})
-    assert (finding.code, finding.severity) == ("RKD103", "error")
-    assert "'llama9', which transformers 5.9.0 does not know" in finding.message
+    (diagnostic,) = found(machine=machine, model=LLAMA_3_8B | {"model_type": "llama9"})
+    assert (diagnostic.code, diagnostic.severity) == ("RKD103", "error")
+    assert "'llama9', which transformers 5.9.0 does not know" in diagnostic.message
     custom = LLAMA_3_8B | {"model_type": "llama9", "auto_map": {"AutoConfig": "x.Y"}}
     assert found(machine=machine, model=custom) == [], "it brings its own class"
 
@@ -49,9 +49,9 @@ def test_an_architecture_that_vllm_does_not_know(vllm: Path) -> None:
     assert architectures(vllm / "model_executor" / "models" / "registry.py") == {"LlamaForCausalLM", "OPTForCausalLM"}
     machine = Packages(folders={"vllm": vllm})
     assert found(machine=machine) == []
-    (finding,) = found(machine=machine, model=LLAMA_3_8B | {"architectures": ["Llama9ForCausalLM"]})
-    assert (finding.code, finding.severity) == ("RKD104", "warning")
-    assert "vLLM 0.24.0 has no Llama9ForCausalLM among its 2 architectures" in finding.message
+    (diagnostic,) = found(machine=machine, model=LLAMA_3_8B | {"architectures": ["Llama9ForCausalLM"]})
+    assert (diagnostic.code, diagnostic.severity) == ("RKD104", "warning")
+    assert "vLLM 0.24.0 has no Llama9ForCausalLM among its 2 architectures" in diagnostic.message
 
 
 def test_pins_of_the_installed_verl() -> None:
@@ -67,9 +67,9 @@ def test_a_version_other_than_verls(monkeypatch: pytest.MonkeyPatch) -> None:
         versions, "released_with", lambda extra: {"vllm": "0.24.0", "torch": "2.11.0"} if extra == "vllm" else {}
     )
     installed = {"vllm": "0.25.1", "torch": "2.11.0+cu130", "verl": "0.9.1"}
-    (finding,) = found(machine=Packages(installed))
-    assert (finding.code, finding.severity, finding.hint) == ("RKD102", "warning", "pip install vllm==0.24.0")
-    assert finding.message == "vllm 0.25.1 is installed; verl 0.9.1 with vllm was released with 0.24.0"
+    (diagnostic,) = found(machine=Packages(installed))
+    assert (diagnostic.code, diagnostic.severity, diagnostic.hint) == ("RKD102", "warning", "pip install vllm==0.24.0")
+    assert diagnostic.message == "vllm 0.25.1 is installed; verl 0.9.1 with vllm was released with 0.24.0"
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_gpus_that_cuda_would_show(setting: str | None, expected: int) -> None:
 def test_a_trl_that_verls_workers_fail_on(tmp_path: Path) -> None:
     (tmp_path / "__init__.py").write_text('_import_structure = {"trainer": ["GRPOTrainer"]}')
     machine = Packages({"trl": "1.16.0"}, {"trl": tmp_path})
-    (finding,) = found(machine=machine)
-    assert (finding.code, finding.severity) == ("RKD111", "error")
-    assert "trl 1.16.0 is installed, and lacks AutoModelForCausalLMWithValueHead" in finding.message
+    (diagnostic,) = found(machine=machine)
+    assert (diagnostic.code, diagnostic.severity) == ("RKD111", "error")
+    assert "trl 1.16.0 is installed, and lacks AutoModelForCausalLMWithValueHead" in diagnostic.message
     (tmp_path / "experimental" / "ppo").mkdir(parents=True)
     assert found(machine=machine) == []
     (tmp_path / "experimental" / "ppo").rmdir()

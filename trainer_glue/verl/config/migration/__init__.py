@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rewardkit.errors import ConfigError
 from trainer_glue.verl.config.compose import composed
-from trainer_glue.verl.config.findings import ConfigFindings
+from trainer_glue.verl.config.diagnostics import ConfigErrors
 from trainer_glue.verl.config.mend import mend
 from trainer_glue.verl.config.migration.edits import Edits
 from trainer_glue.verl.config.migration.report import Change, Report
@@ -26,7 +26,7 @@ def migrate(path: Path) -> Report:
     """Rewrite a config file. Nothing is written.
 
     Raises:
-        ConfigFindings: the file is no YAML, or says a thing twice.
+        ConfigErrors: the file is no YAML, or says a thing twice.
         ConfigError: the file can't be read, is empty, or is written in a form that can't be edited.
         MissingDependencyError: verl is not installed.
     """
@@ -38,11 +38,11 @@ def migrate(path: Path) -> Report:
     except (OSError, UnicodeDecodeError) as e:
         raise ConfigError(f"{path} can't be read: {e}") from None
     file, mended = parse_yaml(text, path), None
-    if any(f.code == "yaml-syntax" for f in file.findings):
+    if any(f.code == "yaml-syntax" for f in file.diagnostics):
         text, mended = mend(text)
         file = parse_yaml(text, path)
-    if file.findings:
-        raise ConfigFindings(file.findings)
+    if file.diagnostics:
+        raise ConfigErrors(file.diagnostics)
     if not file.data:
         raise ConfigError(f"{path} says nothing", hint="expected keys of verl's config, such as `data:`")
     megatron = dig(file.data, "actor_rollout_ref.actor.strategy") == "megatron"

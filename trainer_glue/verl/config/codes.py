@@ -1,0 +1,60 @@
+"""The codes of what is said of a config, each with its usual severity, one line each."""
+
+from __future__ import annotations
+
+from rewardkit.diagnostics import Severity, register
+
+_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+
+register(
+    "config validate",
+    {
+        "missing-config": (_ERROR, "No such config file or recipe."),
+        "unreadable-file": (_ERROR, "A config or a data file can't be read."),
+        "yaml-syntax": (_ERROR, "The file is not valid YAML."),
+        "not-a-mapping": (_ERROR, "The file holds no keys and values."),
+        "bad-key": (_ERROR, "A key is not a name."),
+        "duplicate-key": (_ERROR, "A key is written twice."),
+        "defaults": (_ERROR, "An entry of a `defaults` list would not be followed."),
+        "bad-override": (_ERROR, "An override on the command line can't be read."),
+        "config-group": (_ERROR, "A config group that verl doesn't have."),
+        "unknown-key": (_ERROR, "verl has no such key, and would ignore it."),
+        "near-miss": (_WARNING, "A key of an open section that looks like a misspelt one."),
+        "dead-key": (_ERROR, "A key, or a value, of an older verl. A warning where verl still reads it."),
+        "idle-key": (_WARNING, "verl reads the key only where another key says so, and that one doesn't."),
+        "wrong-type": (_ERROR, "A value of another type than the key takes."),
+        "wrong-value": (_ERROR, "A value that the key doesn't take."),
+        "interpolation": (_ERROR, "A `${...}` that can't be filled in."),
+        "required": (_ERROR, "A key that has to be set."),
+        "verl": (_ERROR, "verl is missing or not a tested version, or its own checks refuse the config."),
+        "reward": (_ERROR, "The reward can't be read."),
+        "no-reward": (_ERROR, "Nothing says what pays the run."),
+        "two-rewards": (_ERROR, "Something else than the formula would pay the run, or would never be called."),
+        "sampler": (_ERROR, "A setting that rewardkit's sampler can't carry. A warning where another one is set."),
+        "old-trainer": (_WARNING, "verl's old trainer, which has no per-term training metrics."),
+        "unknown-template": (_ERROR, "No chat template has this name."),
+        "own-template": (_WARNING, "The tokenizer brings, or may bring, a chat template of its own."),
+        "assets": (_ERROR, "`rewardkit.assets` is not `tiny`."),
+        "no-validation": (_WARNING, "Validation runs on the training rows."),
+        "batch-size": (_ERROR, "A batch that is empty, or that the rows or the ranks can't share."),
+        "note-batch-size": (_WARNING, "The last mini-batch is filled with padding."),
+        "note-group-size": (_WARNING, "GRPO with one response to a prompt."),
+        "micro-batch-size": (_ERROR, "A micro-batch size that is missing, set twice, or that a rank can't fill."),
+        "parallel-size": (_ERROR, "Ranks that tensor parallelism doesn't divide."),
+        "no-accelerator": (_ERROR, "The config wants more than one GPU, and there is none here."),
+        "cpu": (_WARNING, "A setting is replaced, because there is no accelerator here."),
+        "missing-file": (_ERROR, "No such data file. A warning where the run may be elsewhere."),
+        "wrong-format": (_ERROR, "A data file of a format that verl doesn't read."),
+        "no-rows": (_ERROR, "A data file without rows."),
+        "missing-column": (_ERROR, "A data file lacks a column that verl or the formula reads."),
+        "wrong-column": (_ERROR, "A column is not what verl expects, such as prompts that are not chat messages."),
+        "no-ground-truth": (_ERROR, "Rows without a ground truth. A warning where it is some of them."),
+        "ungradable": (_ERROR, "Rows that the formula can't score. A warning where it is some of them."),
+        "missing-model": (_ERROR, "No such model folder. A warning where the run may be elsewhere."),
+        "no-model-config": (_ERROR, "The model's folder has no `config.json` that can be read."),
+        "no-weights": (_ERROR, "The model's folder has no weights."),
+        "no-tokenizer": (_ERROR, "The folder has no tokenizer."),
+        "no-chat-template": (_ERROR, "The tokenizer has no chat template."),
+        "not-checked": (_WARNING, "Files elsewhere, which were not looked at."),
+    },
+)
