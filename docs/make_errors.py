@@ -127,8 +127,8 @@ ERRORS: Mapping[str, tuple[str, Callable[[], object] | None]] = {
     ),
     "CompileError": (
         "It has token-level parts where one number a response is asked for, or group-relative ones where rows come one by "
-        "one. Use the seam that the hint names: "
-        "[which carries what](statuses.md#what-each-seam-does-with-an-unscored-row).",
+        "one. Use the trainer or verl version that the hint names: "
+        "[which carries what](statuses.md#what-each-trainer-does-with-an-unscored-row).",
         _token_level,
     ),
     "UnscoredError": (
