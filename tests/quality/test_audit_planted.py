@@ -41,13 +41,13 @@ def holds(case: dict[str, Any], found: list[tuple[str, Severity]]) -> bool:
     return any(code in case["codes"] and severity.reaches(least) for code, severity in found)
 
 
-@pytest.mark.parametrize("case", cases("audit_formulas.jsonl"))
+@pytest.mark.parametrize("case", list(cases("audit_formulas.jsonl")))
 def test_formulas(case: dict[str, Any]) -> None:
     found = found_in(load_subject(case["source"]))
     assert holds(case, found), found
 
 
-@pytest.mark.parametrize("case", cases("audit_functions.jsonl"))
+@pytest.mark.parametrize("case", list(cases("audit_functions.jsonl")))
 def test_functions(case: dict[str, Any], tmp_path: Path) -> None:
     name = [n.name for n in ast.parse(case["source"]).body if isinstance(n, ast.FunctionDef)][-1]
     file = tmp_path / "planted.py"
