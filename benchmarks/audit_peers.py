@@ -6,7 +6,7 @@ It needs reward-doctor, rewardprobe, verl and trl beside rewardkit; a virtual en
 trl without their dependencies are enough: one module of each is loaded). The rewards are the packages' own code, but
 for open-r1, which has no package: its pattern is rebuilt here.
 
-The others run a fixed list of texts on a black box. A finding of theirs that is about no text that earns anything is
+The others run a fixed list of texts on a black box. A diagnostic of theirs that is about no text that earns anything is
 printed all the same; which are right is for the reader, and docs/auditing.md says what we make of them.
 """
 
@@ -92,7 +92,7 @@ def by_us(reward: Reward, data: Path) -> list[str]:
 
     subject = FormulaSubject(_ours()) if reward is rewardkit_gsm8k else FunctionSubject(reward, reward.__name__)
     report = audit(subject, read_problems(data, 6), budget=2)
-    shown = [f"{f.severity.value} {f.code}/{f.family}: {f.message}" for f in report.findings]
+    shown = [f"{f.severity.value} {f.code}/{f.family}: {f.message}" for f in report.diagnostics]
     return [*shown, *([f"instead: {report.fix.formula}"] if report.fix else [])]
 
 

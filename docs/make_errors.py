@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import rewardkit
-from rewardkit import Batch, Status, compile, diagnostics, errors, gsm8k, length, parse
+from rewardkit import Batch, Status, compile, errors, gsm8k, length, parse
 from rewardkit.analysis import diagnostics as _explain  # noqa: F401  # registers its codes
-from rewardkit.audit.finding import CODES
+from rewardkit.audit import diagnostics as _audit  # noqa: F401  # registers its codes
 from rewardkit.batch import FAULTS, POLICY_CAUSED
 from rewardkit.data import check as _check  # noqa: F401  # registers its codes
+from rewardkit.diagnostics import CODES
 from rewardkit.errors import RewardKitError
 from rewardkit.scoring import score_file
 from trainer_glue.verl.config import codes as _config  # noqa: F401  # registers its codes
@@ -232,7 +233,7 @@ def page() -> str:
         _codes("data check", DATA),
         "### `rewardkit audit`",
         "Each is shown with the smallest text that does it. [Severities](auditing.md#severity-and-exit-codes).",
-        _audit(),
+        _codes("audit", AUDIT),
         "### `rewardkit config validate`",
         "The message says what came and what was expected, and the hint what to do.",
         _codes("config validate"),
@@ -300,20 +301,13 @@ def _below_members(enum: type) -> dict[str, str]:
 
 def _codes(producer: str, fixes: Mapping[str, str] | None = None) -> str:
     """The registry's codes of one check; fixes are for all of them, or left out where each message says its own."""
-    codes = {code: known for code, known in diagnostics.CODES.items() if known.producer == producer}
+    codes = {code: known for code, known in CODES.items() if known.producer == producer}
     assert fixes is None or set(codes) == set(fixes)
     columns = ["code", "usually", "means", *([] if fixes is None else ["what to do"])]
     lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     for code, known in codes.items():
         fix = "" if fixes is None else f" {fixes[code]} |"
         lines.append(f"| `{code}` | {known.severity} | {known.line} |{fix}")
-    return "\n".join(lines)
-
-
-def _audit() -> str:
-    assert set(CODES) == set(AUDIT)
-    lines = ["| code | means | what to do |", "|---|---|---|"]
-    lines += [f"| `{code}` | {means} | {AUDIT[code]} |" for code, means in CODES.items()]
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ The order is: find out in which form the reward reads answers, try what families
 them, search on from the best, and say what was paid for what. Only the command line imports this room.
 """
 
-from rewardkit.audit.finding import CODES, AuditFinding, Evidence, Severity
+from rewardkit.audit.diagnostics import AuditDiagnostic, Evidence
 from rewardkit.audit.function import FunctionSubject
 from rewardkit.audit.load import load_subject
 from rewardkit.audit.problems import Problem, problem_of, read_problems
@@ -16,15 +16,13 @@ from rewardkit.audit.subject import FormulaSubject, Subject
 
 __all__ = [
     "BUDGET_S",
-    "CODES",
     "ROWS",
-    "AuditFinding",
+    "AuditDiagnostic",
     "AuditReport",
     "Evidence",
     "FormulaSubject",
     "FunctionSubject",
     "Problem",
-    "Severity",
     "Subject",
     "audit",
     "load_subject",

@@ -124,6 +124,6 @@ def _serve(pipe: Connection, function: Callable[[Any], Any]) -> None:
             for argument in arguments:
                 try:
                     answer: Answer = function(argument), None
-                except Exception as e:  # the user's code may raise anything: that is a finding
+                except Exception as e:  # the user's code may raise anything: that is a diagnostic
                     answer = None, f"{type(e).__name__}: {str(e)[:500]}"
                 pipe.send(answer)

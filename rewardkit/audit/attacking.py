@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from rewardkit.audit.combining import combined
-from rewardkit.audit.finding import AuditFinding
+from rewardkit.audit.diagnostics import AuditDiagnostic
 from rewardkit.audit.forms import Forms, detect
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.search import Searched, search
@@ -38,7 +38,7 @@ def searched(
     known: Sequence[Baseline | None],
     forms: Forms,
     trials: Sequence[Trial],
-    found: Sequence[AuditFinding],
+    found: Sequence[AuditDiagnostic],
     budget: float,
 ) -> Searched:
     """A search on the first row, from the texts that are paid best; none where there is nothing left to find."""

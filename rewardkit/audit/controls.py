@@ -1,7 +1,7 @@
 """The audit, audited: two rewards of which it is known what may be found.
 
 A reference grader of the rows' kind of answer should be caught by nothing; what catches it all the same is either a
-hole of the grader or a false alarm, and the findings of that family are to be read with care. A reward that pays
+hole of the grader or a false alarm, and the diagnostics of that family are to be read with care. A reward that pays
 nothing must be found to teach nothing, and nothing else.
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rewardkit.audit.finding import Severity
 from rewardkit.audit.fixes import reference
 from rewardkit.audit.forms import detect
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.rules import holes
 from rewardkit.audit.subject import FormulaSubject, Subject
 from rewardkit.audit.trials import attempts_on, baselines, try_all
+from rewardkit.diagnostics import Severity
 from rewardkit.engine.program import compile
 
 ROWS = 2
@@ -58,5 +58,5 @@ def _control(name: str, subject: Subject, rows: Sequence[Problem], expected: tup
     forms = detect(subject, rows)
     known, _ = baselines(subject, rows, forms)
     trials = try_all(subject, rows, [(i, a) for i, p in enumerate(rows) for a in attempts_on(p, forms)])
-    found = [f for f in holes(subject, rows, known, trials) if f.severity.reaches(Severity.MEDIUM)]
+    found = [f for f in holes(subject, rows, known, trials) if f.severity.reaches(Severity.WARNING)]
     return Control(name, expected, tuple(f"{f.code}/{f.family}" for f in found), len(trials))

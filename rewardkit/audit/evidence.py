@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rewardkit.audit.finding import Evidence
+from rewardkit.audit.diagnostics import Evidence
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.shrinking import shrink, still_claims
 from rewardkit.audit.subject import Subject
@@ -29,7 +29,7 @@ def evidence(
         problem: the trial's row.
         base: that row's baseline.
         trial: what was found.
-        shows: whether a pay still shows the finding, for shrinking; None leaves the text as it is.
+        shows: whether a pay still shows the diagnostic, for shrinking; None leaves the text as it is.
         honest: what to compare with; None: the right answer of the baseline.
     """
     attempt = trial.attempt

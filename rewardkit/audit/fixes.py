@@ -29,7 +29,7 @@ class Fix:
 
     Attributes:
         formula: its text.
-        left: the codes of findings that it still has; none of them high.
+        left: the codes of diagnostics that it still has; none of them an error.
         tried: texts that it was audited with.
     """
 

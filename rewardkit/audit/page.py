@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Final
 
-from rewardkit.audit.finding import AuditFinding
+from rewardkit.audit.diagnostics import AuditDiagnostic
 from rewardkit.audit.report import AuditReport
 
 _STYLE: Final = """
@@ -19,7 +19,7 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f4; padding: .3rem .6rem;
       max-height: 14rem; overflow: auto; }
 section { border-left: 4px solid #bbb; padding: .1rem 0 .1rem 1rem; margin: 1.2rem 0; }
-section.high { border-color: #c62828; } section.medium { border-color: #e0a100; }
+section.error { border-color: #c62828; } section.warning { border-color: #e0a100; }
 .right { color: #1b6e2c; } small { color: #666; }
 """
 LONGEST: Final = 4_000
@@ -32,7 +32,7 @@ def page(report: AuditReport) -> str:
     by_part = "" if report.by_part else "<p>A Python function: what it paid for can't be seen.</p>"
     instead = report.no_fix or "" if report.fix is None else report.fix.formula
     fix = f"<h2>Instead</h2><pre>{escape(instead)}</pre>" if instead else ""
-    findings = "".join(map(_finding, report.findings)) or "<p>Nothing found.</p>"
+    diagnostics = "".join(map(_section, report.diagnostics)) or "<p>Nothing found.</p>"
     controls = "".join(
         f"<tr><td>{escape(c.name)}</td><td>{escape(', '.join(c.found) or 'nothing')}</td>"
         f"<td>{'as expected' if c.as_expected else 'NOT as expected'}</td></tr>"
@@ -43,12 +43,12 @@ def page(report: AuditReport) -> str:
         f"<style>{_STYLE}</style>\n<h1>{escape(report.reward)}</h1>\n"
         f"<p>{report.rows} rows of {escape(report.data)}, {report.tried:,} texts, {report.seconds:.1f} s.</p>"
         f"<p>Forms of answer that it reads: {read}.</p>{by_part}\n"
-        f"<h2>Findings</h2>{findings}\n{fix}\n<h2>Who is paid what</h2>{_board(report)}\n"
+        f"<h2>Diagnostics</h2>{diagnostics}\n{fix}\n<h2>Who is paid what</h2>{_board(report)}\n"
         f"<h2>Controls</h2><table>{controls}</table></html>\n"
     )
 
 
-def _finding(f: AuditFinding) -> str:
+def _section(f: AuditDiagnostic) -> str:
     rows = ""
     if f.evidence is not None:
         e = f.evidence
@@ -59,10 +59,10 @@ def _finding(f: AuditFinding) -> str:
             + "</table>"
         )
     also = f"<p><small>So do: {escape(', '.join(f.also))}</small></p>" if f.also else ""
-    fix = f"<p>{escape(f.fix)}</p>" if f.fix else ""
+    fix = f"<p>{escape(f.hint)}</p>" if f.hint else ""
     return (
         f'<section class="{f.severity.value}"><p><b>{f.severity.value}</b> {escape(f.message)} '
-        f"<small>{f.code}/{escape(f.family)}</small></p>{rows}{also}{fix}</section>\n"
+        f"<small>{escape(f.label)}</small></p>{rows}{also}{fix}</section>\n"
     )
 
 

@@ -12,13 +12,14 @@ from typing import Final
 
 from rewardkit.audit.attacks.own_texts import again
 from rewardkit.audit.attempt import Attempt, Claim
+from rewardkit.audit.diagnostics import AuditDiagnostic
 from rewardkit.audit.evidence import evidence
 from rewardkit.audit.filler import filler
-from rewardkit.audit.finding import AuditFinding, Severity
 from rewardkit.audit.forms import WORK, Forms
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.subject import Subject
 from rewardkit.audit.trials import Baseline, Trial, padded_right
+from rewardkit.diagnostics import Severity
 
 _TAIL = "\u200b\n\n"
 _EPSILON = 1e-6
@@ -44,20 +45,20 @@ class Scene:
     def found(
         self, code: str, severity: Severity, family: str, message: str, text: str, *, truncated: bool = False,
         claim: Claim = Claim.NONE, honest: str | None = None,
-    ) -> AuditFinding:  # fmt: skip
-        """A finding that a text shows, as it is."""
+    ) -> AuditDiagnostic:  # fmt: skip
+        """A diagnostic that a text shows, as it is."""
         trial = Trial(0, Attempt(family, code, claim, text, truncated), math.nan)
         shown = evidence(self.subject, self.problem, self.base, trial, None, honest=honest)
-        return AuditFinding(code, severity, family, message, shown, 1)
+        return AuditDiagnostic(code, message, severity=severity, family=family, evidence=shown, rows=1)
 
 
-Relation = Callable[[Scene], Iterator[AuditFinding]]
+Relation = Callable[[Scene], Iterator[AuditDiagnostic]]
 
 
 _PADDING: Final = (40, 400, 4_000, VERY_LONG)
 
 
-def _padding(scene: Scene) -> Iterator[AuditFinding]:
+def _padding(scene: Scene) -> Iterator[AuditDiagnostic]:
     """More words before the same answer."""
     wrong = scene.forms.best(scene.problem.gold.wrong[0], "")
     for claim, text in ((Claim.RIGHT, scene.base.right), (Claim.WRONG, wrong)):
@@ -71,7 +72,7 @@ def _padding(scene: Scene) -> Iterator[AuditFinding]:
             continue
         endless = after[3] > after[2] + 0.01 * worth
         most = after.index(max(after))
-        severity = Severity.MEDIUM if endless or gain > 0.5 * worth else Severity.LOW
+        severity = Severity.WARNING if endless or gain > 0.5 * worth else Severity.NOTE
         whose = "a right answer" if claim is Claim.RIGHT else "a wrong answer"
         message = (
             f"{_PADDING[most]:,} words that say nothing earn {whose} {gain:.3g} more; being right earns {worth:.3g}"
@@ -82,7 +83,7 @@ def _padding(scene: Scene) -> Iterator[AuditFinding]:
         return
 
 
-def _outweighed(scene: Scene) -> Iterator[AuditFinding]:
+def _outweighed(scene: Scene) -> Iterator[AuditDiagnostic]:
     """A right answer that is long, against a plain wrong one."""
     if not scene.forms.read:
         return
@@ -92,14 +93,14 @@ def _outweighed(scene: Scene) -> Iterator[AuditFinding]:
         (pay,) = scene.pay(text)
         if not math.isnan(pay) and pay < min(wrong, scene.base.right_pay) - _EPSILON:
             yield scene.found(
-                "length-outweighs", Severity.HIGH, "length",
+                "length-outweighs", Severity.ERROR, "length",
                 f"a right answer of {words:,} words is paid {pay:.4g}, a wrong one of few {wrong:.4g}",
                 scene.forms.best(scene.problem.gold.wrong[0]), claim=Claim.WRONG, honest=text,
             )  # fmt: skip
             return
 
 
-def _tail(scene: Scene) -> Iterator[AuditFinding]:
+def _tail(scene: Scene) -> Iterator[AuditDiagnostic]:
     """Blanks and a character of no width, at the end."""
     for text in (
         f"{scene.forms.best(scene.problem.gold.text, '').rstrip('.')}.",
@@ -109,17 +110,17 @@ def _tail(scene: Scene) -> Iterator[AuditFinding]:
         before, after = scene.pay(text, text + _TAIL)
         if not math.isnan(before + after) and abs(after - before) > 0.05 * max(abs(scene.base.worth), _EPSILON):
             message = f"blanks and a character of no width at the end change the pay from {before:.4g} to {after:.4g}"
-            yield scene.found("tail-matters", Severity.LOW, "look-alike", message, text + _TAIL, honest=text)
+            yield scene.found("tail-matters", Severity.NOTE, "look-alike", message, text + _TAIL, honest=text)
             return
 
 
-def _cut_off(scene: Scene) -> Iterator[AuditFinding]:
+def _cut_off(scene: Scene) -> Iterator[AuditDiagnostic]:
     """A response that stopped at the limit, and happens to end in a mark."""
     text = "She sold some in Ma."
     cut, plain = scene.pay(text, text[:-1], truncated=True)
     if not math.isnan(cut + plain) and cut > plain + _EPSILON:
         message = f"a response marked as cut off is paid {cut - plain:.4g} for the mark that it happens to end in"
-        yield scene.found("cut-off-paid", Severity.LOW, "truncation", message, text, truncated=True)
+        yield scene.found("cut-off-paid", Severity.NOTE, "truncation", message, text, truncated=True)
 
 
 _LOOPS: Final = {
@@ -130,7 +131,7 @@ _LOOPS: Final = {
 }
 
 
-def _repetition(scene: Scene) -> Iterator[AuditFinding]:
+def _repetition(scene: Scene) -> Iterator[AuditDiagnostic]:
     """If one loop is punished, so should others be; each is held against as many words that are no loop."""
     plain = [filler(len(text.split())) for text in _LOOPS.values()]
     pays = scene.pay(*plain, *_LOOPS.values())
@@ -141,11 +142,11 @@ def _repetition(scene: Scene) -> Iterator[AuditFinding]:
         message = f"a sentence said again and again loses {punished:.3g}, but nothing is lost by {' or '.join(missed)}"
         text = _LOOPS[missed[0]]
         yield scene.found(
-            "repetition-unseen", Severity.LOW, "repetition", message, text, honest=filler(len(text.split()))
+            "repetition-unseen", Severity.NOTE, "repetition", message, text, honest=filler(len(text.split()))
         )
 
 
-def _unread(scene: Scene) -> Iterator[AuditFinding]:
+def _unread(scene: Scene) -> Iterator[AuditDiagnostic]:
     """The row's own solution, and an answer whose opening tag stands in the prompt."""
     gold, solution = scene.problem.gold.text, scene.problem.solution
     gained = scene.base.right_pay - scene.base.wrong_pay
@@ -163,11 +164,11 @@ def _unread(scene: Scene) -> Iterator[AuditFinding]:
         if not math.isnan(pay) and pay < scene.base.wrong_pay + gained / 2:
             instead = f"in the form `{scene.forms.best.name}` a right answer is paid {scene.base.usual_pay:.4g}"
             message = f"{name} is paid {pay:.4g}; {instead}"
-            severity = Severity.MEDIUM if name.startswith("the row") else Severity.LOW
+            severity = Severity.WARNING if name.startswith("the row") else Severity.NOTE
             yield scene.found("right-unpaid", severity, "format", message, text, claim=Claim.RIGHT)
 
 
-def _no_variance(scene: Scene) -> Iterator[AuditFinding]:
+def _no_variance(scene: Scene) -> Iterator[AuditDiagnostic]:
     """Long texts without an answer that are all paid the same, above a short one."""
     texts = [filler(words, start) for start, words in enumerate((60, 90, 150, 250, 400, 700))]
     texts += [f"{t}." for t in texts] + ["7 3 9 1 " * 64]
@@ -181,10 +182,10 @@ def _no_variance(scene: Scene) -> Iterator[AuditFinding]:
             f"{len(same)} of {len(texts)} different texts without an answer are paid exactly {top:.4g}, the most that "
             "any of them gets: a group of such rollouts has no variance, and teaches nothing"
         )
-        yield scene.found("no-variance", Severity.LOW, "padding", message, same[0])
+        yield scene.found("no-variance", Severity.NOTE, "padding", message, same[0])
 
 
-def _together(scene: Scene) -> Iterator[AuditFinding]:
+def _together(scene: Scene) -> Iterator[AuditDiagnostic]:
     """A right answer among wrong ones, in one call: the place of a value is the place of its response."""
     right, wrong = scene.forms.best(scene.problem.gold.text), scene.forms.best(scene.problem.gold.wrong[0])
     if not scene.forms.read:
@@ -197,18 +198,18 @@ def _together(scene: Scene) -> Iterator[AuditFinding]:
         others = max(float(p) for i, p in enumerate(paid) if i != place)
         if math.isnan(float(paid.sum())):
             message = f"it fails on {_GROUP} responses in one call"
-            yield scene.found("fails", Severity.MEDIUM, "group", message, right, claim=Claim.RIGHT)
+            yield scene.found("fails", Severity.WARNING, "group", message, right, claim=Claim.RIGHT)
             return
         if others > paid[place] - _EPSILON:
             message = (
                 f"in one call with {_GROUP} responses a wrong answer is paid {others:.4g} and the only right one "
                 f"{paid[place]:.4g}, at place {place + 1}: values and responses are not in the same order"
             )
-            yield scene.found("outscores-right", Severity.HIGH, "group", message, wrong, claim=Claim.WRONG)
+            yield scene.found("outscores-right", Severity.ERROR, "group", message, wrong, claim=Claim.WRONG)
             return
 
 
-def _again(scene: Scene) -> Iterator[AuditFinding]:
+def _again(scene: Scene) -> Iterator[AuditDiagnostic]:
     """A right answer, and a text that the reward looks for up to the length limit."""
     worth = max(abs(scene.base.worth), _EPSILON)
     before, *pays = scene.pay(
@@ -220,16 +221,16 @@ def _again(scene: Scene) -> Iterator[AuditFinding]:
         earned = f"earns a right answer {gains[most]:.3g} more; being right earns {worth:.3g}"
         message = f"{most!r} up to the length limit {earned}"
         text = f"{again(most, 20)}\n{scene.base.right}"
-        yield scene.found("padding-pays", Severity.MEDIUM, "own text", message, text, claim=Claim.RIGHT)
+        yield scene.found("padding-pays", Severity.WARNING, "own text", message, text, claim=Claim.RIGHT)
 
 
-def _gold_blind(scene: Scene) -> Iterator[AuditFinding]:
+def _gold_blind(scene: Scene) -> Iterator[AuditDiagnostic]:
     """No form tells right from wrong."""
     if not scene.forms.read and abs(scene.base.worth) > _EPSILON:
         wrong = scene.forms.best(scene.problem.gold.wrong[0], WORK)
         forms = f"in all {len(scene.forms.tried)} forms that were tried"
         message = f"a wrong answer is paid what a right one is, {forms}: nothing looks at the gold"
-        yield scene.found("gold-blind", Severity.MEDIUM, "format", message, wrong, claim=Claim.WRONG)
+        yield scene.found("gold-blind", Severity.WARNING, "format", message, wrong, claim=Claim.WRONG)
 
 
 RELATIONS: tuple[Relation, ...] = (
@@ -239,13 +240,13 @@ RELATIONS: tuple[Relation, ...] = (
 
 def relations(
     subject: Subject, problems: Sequence[Problem], known: Sequence[Baseline | None], forms: Forms
-) -> list[AuditFinding]:
+) -> list[AuditDiagnostic]:
     """Every relation on a few rows; of one code, the first that shows it."""
-    found: dict[str, AuditFinding] = {}
+    found: dict[str, AuditDiagnostic] = {}
     rows = [(p, b) for p, b in zip(problems, known, strict=True) if b is not None]
     for problem, base in rows[:2]:
         scene = Scene(subject, problem, base, forms)
         for relation in RELATIONS:
-            for finding in relation(scene):
-                found.setdefault(finding.code, finding)
+            for diagnostic in relation(scene):
+                found.setdefault(diagnostic.code, diagnostic)
     return list(found.values())

@@ -8,13 +8,14 @@ from typing import Final
 import numpy as np
 
 from rewardkit.audit.attacking import attacked, searched
-from rewardkit.audit.finding import AuditFinding, Severity
+from rewardkit.audit.diagnostics import AuditDiagnostic
 from rewardkit.audit.fixes import Fix, candidates
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.relations import relations
 from rewardkit.audit.rules import holes
 from rewardkit.audit.subject import FormulaSubject, Subject
 from rewardkit.audit.trials import Trial, try_all
+from rewardkit.diagnostics import Severity
 from rewardkit.engine.program import compile
 
 ROWS: Final = 3
@@ -25,12 +26,16 @@ _CHUNK: Final = 20
 """Texts that are compared at a time: most candidates differ from the original on the first of them."""
 _BY_DESIGN: Final = frozenset({"last-counts", "part-paid"})
 """What a formula may do on purpose: take the last answer, pay a step on the way."""
-_MENDED: Final = {("padding-pays", Severity.MEDIUM)}
-"""Findings below high for which a formula is looked for all the same."""
+_MENDED: Final = {("padding-pays", Severity.WARNING)}
+"""Diagnostics below an error for which a formula is looked for all the same."""
 
 
 def repair(
-    subject: Subject, problems: Sequence[Problem], found: Sequence[AuditFinding], trials: Sequence[Trial], budget: float
+    subject: Subject,
+    problems: Sequence[Problem],
+    found: Sequence[AuditDiagnostic],
+    trials: Sequence[Trial],
+    budget: float,
 ) -> tuple[Fix | None, str | None]:
     """A formula without the holes, or why none is offered; neither where none is needed.
 
@@ -42,7 +47,7 @@ def repair(
         budget: seconds that the audit's search may take; a candidate's takes two of them at most.
     """
     mended = _MENDED if subject.formula is not None else set()
-    if not any(f.severity is Severity.HIGH or (f.code, f.severity) in mended for f in found):
+    if not any(f.severity is Severity.ERROR or (f.code, f.severity) in mended for f in found):
         return None, None
     few = problems[:ROWS]
     texts = sorted((t for t in trials if t.row < len(few) and not np.isnan(t.pay)), key=lambda t: -t.pay)[:REPLAYED]
@@ -55,8 +60,8 @@ def repair(
             equal += 1
             continue
         its, tried = _findings(repaired, few, texts, min(budget, SEARCH_S))
-        left = [f for f in its if f.severity.reaches(Severity.MEDIUM) and f.code not in _BY_DESIGN]
-        if any(f.severity is Severity.HIGH for f in left):
+        left = [f for f in its if f.severity.reaches(Severity.WARNING) and f.code not in _BY_DESIGN]
+        if any(f.severity is Severity.ERROR for f in left):
             continue
         fix = Fix(repr(candidate), tuple(dict.fromkeys(f.code for f in left)), tried)
         if best is None or len(left) < best[0]:
@@ -66,17 +71,17 @@ def repair(
     if best is not None:
         return best[1], None
     same = f", {equal} of them because they pay every text what this reward pays it" if equal else ""
-    return None, f"no repair found; {count} formulas were tried, and none is without a high finding{same}"
+    return None, f"no repair found; {count} formulas were tried, and none is without an error{same}"
 
 
 def _findings(
     subject: Subject, problems: Sequence[Problem], texts: Sequence[Trial], seconds: float
-) -> tuple[list[AuditFinding], int]:
+) -> tuple[list[AuditDiagnostic], int]:
     """What is found in a candidate, by its own attacks, by the texts that the original paid, and by a search."""
     forms, known, trials = attacked(subject, problems)
     trials += try_all(subject, problems, ((t.row, t.attempt) for t in texts if known[t.row] is not None))
     its = [*holes(subject, problems, known, trials, blind=not forms.read), *relations(subject, problems, known, forms)]
-    if any(f.severity is Severity.HIGH for f in its):
+    if any(f.severity is Severity.ERROR for f in its):
         return its, len(trials)
     search = searched(subject, problems, known, forms, trials, its, seconds)
     if search.best is not None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.audit.board import Line
 from rewardkit.audit.controls import Control
-from rewardkit.audit.finding import AuditFinding, Evidence, Severity
+from rewardkit.audit.diagnostics import AuditDiagnostic, Evidence
 from rewardkit.audit.fixes import Fix
 from rewardkit.audit.forms import Forms
-from rewardkit.diagnostics import Diagnostic
+from rewardkit.diagnostics import Diagnostic, Severity
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class AuditReport:
         data: the file.
         rows: rows that were audited.
         forms: how answers are written, and which of it the reward reads.
-        findings: the worst first.
+        diagnostics: the worst first.
         static: what the formula's tree says, before any text was tried.
         board: the strategies, the best paid first.
         controls: the audits of rewards of which the result is known.
@@ -42,7 +42,7 @@ class AuditReport:
     data: str
     rows: int
     forms: Forms
-    findings: tuple[AuditFinding, ...]
+    diagnostics: tuple[AuditDiagnostic, ...]
     static: tuple[Diagnostic, ...]
     board: tuple[Line, ...]
     controls: tuple[Control, ...]
@@ -54,8 +54,8 @@ class AuditReport:
     seconds: float
 
     def reaches(self, severity: Severity) -> bool:
-        """Whether some finding is as bad as this, or worse."""
-        return any(f.severity.reaches(severity) for f in self.findings)
+        """Whether some diagnostic is as bad as this, or worse."""
+        return any(f.severity.reaches(severity) for f in self.diagnostics)
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON; what is not a number is None."""
@@ -66,7 +66,7 @@ class AuditReport:
             "rows": self.rows,
             "answer_form": self.forms.best.name,
             "forms_read": [f.name for f in self.forms.read],
-            "findings": [_finding(f) for f in self.findings],
+            "diagnostics": [_plain(d) for d in self.diagnostics],
             "static": [d.as_dict() for d in self.static],
             "board": [
                 {"strategy": x.strategy, "right": x.right, "pay": _number(x.pay), "parts": _numbers(x.parts)}
@@ -85,17 +85,9 @@ class AuditReport:
         }
 
 
-def _finding(f: AuditFinding) -> dict[str, Any]:
-    return {
-        "code": f.code,
-        "severity": f.severity.value,
-        "family": f.family,
-        "also": list(f.also),
-        "message": f.message,
-        "rows": f.rows,
-        "fix": f.fix,
-        "evidence": None if f.evidence is None else _evidence(f.evidence),
-    }
+def _plain(d: AuditDiagnostic) -> dict[str, Any]:
+    shown = {"evidence": None if d.evidence is None else _evidence(d.evidence)}
+    return replace(d, evidence=None).as_dict() | shown
 
 
 def _evidence(e: Evidence) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from rewardkit.audit.apart import OVERDUE, SLOW_S
 from rewardkit.audit.attacks import BOMBS
 from rewardkit.audit.attempt import Attempt
-from rewardkit.audit.finding import AuditFinding, Evidence, Severity
+from rewardkit.audit.diagnostics import AuditDiagnostic, Evidence
 from rewardkit.audit.forms import Forms
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.subject import Subject
@@ -22,14 +22,14 @@ Measured = tuple[float, str | None, Attempt]
 
 def resources(
     subject: Subject, problem: Problem, forms: Forms, honest: str, stopped: Sequence[Attempt] = ()
-) -> tuple[list[AuditFinding], int]:
-    """The slowest text as a finding, and how many were tried.
+) -> tuple[list[AuditDiagnostic], int]:
+    """The slowest text as a diagnostic, and how many were tried.
 
     Args:
         subject: what pays.
         problem: the row.
         forms: how it reads answers.
-        honest: the right answer beside which the finding is shown.
+        honest: the right answer beside which the diagnostic is shown.
         stopped: texts that have been found already to take too long.
     """
     attempts = list(BOMBS(problem, forms.best))
@@ -46,7 +46,7 @@ def resources(
         f" ({reason})" if reason else ""
     )
     fix = "set limits before parsing, and grade in a process that can be killed: math_equal() and matches() do"
-    return [AuditFinding("slow", Severity.MEDIUM, "bomb", message, shown, 1, fix)], len(attempts)
+    return [AuditDiagnostic("slow", message, hint=fix, family="bomb", evidence=shown, rows=1)], len(attempts)
 
 
 def _measured(subject: Subject, problem: Problem, attempts: Sequence[Attempt]) -> list[Measured]:

@@ -1,4 +1,4 @@
-"""What is paid without being right: the rules that make findings of trials.
+"""What is paid without being right: the rules that make diagnostics of trials.
 
 What a text earns is measured against what being right earns on the same row: the least that a right answer is paid, in
 a form that the reward reads, less what the empty text or the plain wrong answer is paid.
@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from rewardkit.audit.attempt import Claim
+from rewardkit.audit.diagnostics import AuditDiagnostic, Evidence
 from rewardkit.audit.evidence import evidence
-from rewardkit.audit.finding import AuditFinding, Evidence, Severity
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.subject import Subject
 from rewardkit.audit.trials import Baseline, Trial
+from rewardkit.diagnostics import Severity
 
 AS_RIGHT: Final = 0.9
 """The share of what being right earns from which a text is paid as if it were right."""
@@ -42,19 +43,19 @@ class _Verdict:
 
 
 _ORDER: Final = (
-    ("outscores-right", Severity.HIGH),
-    ("paid-as-right", Severity.HIGH),
-    ("paid-as-right", Severity.MEDIUM),
-    ("last-counts", Severity.MEDIUM),
-    ("part-paid", Severity.MEDIUM),
-    ("part-paid", Severity.LOW),
+    ("outscores-right", Severity.ERROR),
+    ("paid-as-right", Severity.ERROR),
+    ("paid-as-right", Severity.WARNING),
+    ("last-counts", Severity.WARNING),
+    ("part-paid", Severity.WARNING),
+    ("part-paid", Severity.NOTE),
 )
 
 
 def holes(
     subject: Subject, problems: Sequence[Problem], known: Known, trials: Sequence[Trial], *, blind: bool = False
-) -> list[AuditFinding]:
-    """The worst that each family of attacks does; of families that one shaping part pays, one finding.
+) -> list[AuditDiagnostic]:
+    """The worst that each family of attacks does; of families that one shaping part pays, one diagnostic.
 
     Args:
         subject: what pays.
@@ -79,10 +80,10 @@ def holes(
 
 def _worst(
     subject: Subject, problems: Sequence[Problem], known: Known, family: str, trials: Sequence[Trial]
-) -> list[AuditFinding]:
+) -> list[AuditDiagnostic]:
     judged = [(t, v) for t in trials if (v := _verdict(t, known)) is not None]
     lucky = _lucky(trials, judged)
-    judged = [(t, _Verdict("last-counts", Severity.MEDIUM, v.share) if t in lucky else v) for t, v in judged]
+    judged = [(t, _Verdict("last-counts", Severity.WARNING, v.share) if t in lucky else v) for t, v in judged]
     for code, severity in _ORDER:
         its = [(t, v) for t, v in judged if (v.code, v.severity) == (code, severity)]
         if its:
@@ -101,8 +102,8 @@ def _verdict(trial: Trial, known: Known) -> _Verdict | None:
     base = known[trial.row]
     assert base is not None
     verdict = _judge(trial.pay, base)
-    if verdict is not None and trial.attempt.spelled and verdict.severity is Severity.HIGH:
-        return _Verdict("paid-as-right", Severity.MEDIUM, verdict.share)
+    if verdict is not None and trial.attempt.spelled and verdict.severity is Severity.ERROR:
+        return _Verdict("paid-as-right", Severity.WARNING, verdict.share)
     return verdict
 
 
@@ -110,12 +111,12 @@ def _judge(pay: float, base: Baseline) -> _Verdict | None:
     slack = _EPSILON * max(1.0, abs(base.right_pay))
     share = (pay - base.floor) / base.worth if base.worth > slack else math.inf if pay > base.floor + slack else 0.0
     if pay > base.right_pay + slack:
-        return _Verdict("outscores-right", Severity.HIGH, share)
+        return _Verdict("outscores-right", Severity.ERROR, share)
     if share >= AS_RIGHT:
-        return _Verdict("paid-as-right", Severity.HIGH, share)
+        return _Verdict("paid-as-right", Severity.ERROR, share)
     if share >= CONSIDERABLE:
-        return _Verdict("part-paid", Severity.MEDIUM, share)
-    return _Verdict("part-paid", Severity.LOW, share) if share > LEAST else None
+        return _Verdict("part-paid", Severity.WARNING, share)
+    return _Verdict("part-paid", Severity.NOTE, share) if share > LEAST else None
 
 
 def _lucky(trials: Sequence[Trial], judged: Sequence[tuple[Trial, _Verdict]]) -> set[Trial]:
@@ -123,7 +124,7 @@ def _lucky(trials: Sequence[Trial], judged: Sequence[tuple[Trial, _Verdict]]) ->
 
     A policy that doesn't know the gold gains nothing by such a list; it can still hedge without a cost.
     """
-    high = {(t.row, t.attempt.layout, t.attempt.name) for t, v in judged if v.severity is Severity.HIGH}
+    high = {(t.row, t.attempt.layout, t.attempt.name) for t, v in judged if v.severity is Severity.ERROR}
     plain = [t for t in trials if t.attempt.layout and " + " not in t.attempt.name]
     always: dict[tuple[int, str], bool] = {}
     for t in plain:
@@ -132,7 +133,7 @@ def _lucky(trials: Sequence[Trial], judged: Sequence[tuple[Trial, _Verdict]]) ->
     return {
         t
         for t, v in judged
-        if t.attempt.layout and v.severity is Severity.HIGH and not always.get((t.row, t.attempt.layout), True)
+        if t.attempt.layout and v.severity is Severity.ERROR and not always.get((t.row, t.attempt.layout), True)
     }
 
 
@@ -144,7 +145,7 @@ def _finding(
     trial: Trial,
     verdict: _Verdict,
     rows: int,
-) -> AuditFinding:
+) -> AuditDiagnostic:
     base, problem = known[trial.row], problems[trial.row]
     assert base is not None
 
@@ -160,7 +161,9 @@ def _finding(
     culprit = shown.culprit
     if culprit is not None:
         message += f"; {shown.parts[culprit]:.4g} of it for {culprit}"
-    return AuditFinding(verdict.code, verdict.severity, family, message, shown, rows)
+    return AuditDiagnostic(
+        verdict.code, message, culprit or "", severity=verdict.severity, family=family, evidence=shown, rows=rows
+    )
 
 
 def _message(verdict: _Verdict, shown: Evidence) -> str:
@@ -174,40 +177,41 @@ def _message(verdict: _Verdict, shown: Evidence) -> str:
     return f"{shown.says} earns {share} ({shown.pay:.4g}; right {shown.honest_pay:.4g})"
 
 
-def _merged(subject: Subject, findings: Sequence[AuditFinding], blind: bool) -> list[AuditFinding]:
-    """Families that one shaping part pays are one finding: it is the part that has to be mended, not the family.
+def _merged(subject: Subject, diagnostics: Sequence[AuditDiagnostic], blind: bool) -> list[AuditDiagnostic]:
+    """Families that one shaping part pays are one diagnostic: it is the part that has to be mended, not the family.
 
     A part that reads the gold is fooled by each family in its own way. Of a function no part is seen, so only its
-    lesser findings are put together.
+    lesser diagnostics are put together.
     """
-    kept: dict[tuple[str, ...], AuditFinding] = {}
-    for f in findings:
+    kept: dict[tuple[str, ...], AuditDiagnostic] = {}
+    for f in diagnostics:
         culprit = f.evidence.culprit if f.evidence is not None else None
         key: tuple[str, ...] = (f.code, f.severity, f.family)
-        if blind or culprit in subject.shaping or (culprit is None and f.severity is not Severity.HIGH):
+        if blind or culprit in subject.shaping or (culprit is None and f.severity is not Severity.ERROR):
             key = (f.code, f.severity, "part", culprit or "")
         first = kept.get(key)
         kept[key] = f if first is None else replace(first, also=(*first.also, f.family), rows=max(first.rows, f.rows))
     return list(kept.values())
 
 
-def _no_signal(subject: Subject, problems: Sequence[Problem], known: Known, trials: Sequence[Trial]) -> AuditFinding:
+def _no_signal(subject: Subject, problems: Sequence[Problem], known: Known, trials: Sequence[Trial]) -> AuditDiagnostic:
     row = next(i for i, b in enumerate(known) if b is not None)
     base = known[row]
     assert base is not None
     empty = next((t for t in trials if t.row == row and not t.attempt.text), trials[0])
     shown = evidence(subject, problems[row], base, empty, None)
     message = f"a right answer is paid {base.right_pay:.4g}, and so is an empty text: there is nothing to learn"
-    return AuditFinding("no-signal", Severity.HIGH, "constant", message, shown, sum(b is not None for b in known))
+    return AuditDiagnostic(
+        "no-signal", message, family="constant", evidence=shown, rows=sum(b is not None for b in known)
+    )
 
 
-def by_severity(findings: Sequence[AuditFinding]) -> tuple[AuditFinding, ...]:
+def by_severity(diagnostics: Sequence[AuditDiagnostic]) -> tuple[AuditDiagnostic, ...]:
     """The worst first; of equals, a plain wrong answer before a text without one, and the shorter before the longer."""
     order: Mapping[str, int] = {"outscores-right": 0, "paid-as-right": 1, "no-signal": 2}
-    ranks = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
 
-    def key(f: AuditFinding) -> tuple[int, int, bool, int]:
+    def key(f: AuditDiagnostic) -> tuple[int, int, bool, int]:
         size = (f.evidence.says != Claim.WRONG.says, len(f.evidence.text)) if f.evidence else (True, 0)
-        return ranks[f.severity], order.get(f.code, 3), *size
+        return f.severity.rank, order.get(f.code, 3), *size
 
-    return tuple(sorted(findings, key=key))
+    return tuple(sorted(diagnostics, key=key))

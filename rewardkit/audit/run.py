@@ -12,8 +12,8 @@ from rewardkit.audit.apart import OVERDUE
 from rewardkit.audit.attacking import attacked, searched
 from rewardkit.audit.board import board
 from rewardkit.audit.controls import controls
+from rewardkit.audit.diagnostics import AuditDiagnostic
 from rewardkit.audit.evidence import evidence
-from rewardkit.audit.finding import AuditFinding, Severity
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.relations import relations
 from rewardkit.audit.repair import repair
@@ -23,6 +23,7 @@ from rewardkit.audit.rules import by_severity, holes
 from rewardkit.audit.steady import not_deterministic, order_matters, repeated
 from rewardkit.audit.subject import FormulaSubject, Subject
 from rewardkit.audit.trials import Baseline, Trial
+from rewardkit.diagnostics import Severity
 
 ROWS: Final = 6
 """Rows that are audited. A hole is one of the reward, seldom of a row."""
@@ -68,7 +69,7 @@ def _audited(subject: Subject, problems: Sequence[Problem], budget: float, data:
     if change is None:
         found += relations(subject, problems, known, forms)
     else:  # what compares two texts says nothing here, nor do small differences
-        found = [f for f in found if f.severity.reaches(Severity.MEDIUM) and f.code != "no-signal"]
+        found = [f for f in found if f.severity.reaches(Severity.WARNING) and f.code != "no-signal"]
         found.append(not_deterministic(change, problems[change.row]))
     row = next(i for i, b in enumerate(known) if b is not None)
     base = known[row]
@@ -78,18 +79,18 @@ def _audited(subject: Subject, problems: Sequence[Problem], budget: float, data:
     found += slow
     search = searched(subject, problems, known, forms, trials, found, budget)
     if search.best is not None and _is_news(search.best, known, trials):
-        found += [f for f in holes(subject, problems, known, [search.best]) if f.severity is not Severity.LOW]
-    findings = by_severity(found)
+        found += [f for f in holes(subject, problems, known, [search.best]) if f.severity is not Severity.NOTE]
+    diagnostics = by_severity(found)
     static = check(subject.program) if isinstance(subject, FormulaSubject) else ()
     tried = [*trials, *([search.best] if search.best is not None else [])]
-    repaired, no_fix = repair(subject, problems, findings, tried, budget) if fix else (None, None)
+    repaired, no_fix = repair(subject, problems, diagnostics, tried, budget) if fix else (None, None)
     return AuditReport(
         reward=subject.name,
         by_part=subject.formula is not None,
         data=data,
         rows=sum(b is not None for b in known),
         forms=forms,
-        findings=findings,
+        diagnostics=diagnostics,
         static=tuple(static),
         board=board(subject, problems, forms),
         controls=controls(problems),
@@ -114,7 +115,7 @@ def _affordable(subject: Subject, problems: Sequence[Problem]) -> Sequence[Probl
 
 def _failures(
     subject: Subject, problems: Sequence[Problem], known: Sequence[Baseline | None], trials: Sequence[Trial]
-) -> list[AuditFinding]:
+) -> list[AuditDiagnostic]:
     """A text on which the reward itself fails."""
     failed = [t for t in trials if t.reason is not None and not t.reason.startswith(OVERDUE)]
     if not failed:
@@ -126,7 +127,9 @@ def _failures(
     message = f"it fails on {len(failed)} of {len(trials)} texts: {worst.reason}"
     fix = "make it say NO_ANSWER, or 0, where a response can't be read"
     return [
-        AuditFinding("fails", Severity.MEDIUM, worst.attempt.family, message, shown, len({t.row for t in failed}), fix)
+        AuditDiagnostic(
+            "fails", message, hint=fix, family=worst.attempt.family, evidence=shown, rows=len({t.row for t in failed})
+        )
     ]
 
 

@@ -1,4 +1,4 @@
-"""The smallest text that still shows a finding: words are taken out, in ever smaller runs, as long as it holds.
+"""The smallest text that still shows a diagnostic: words are taken out, in ever smaller runs, as long as it holds.
 
 Many candidates are scored in one call, for a reward that works on batches is no slower on fifty texts than on one.
 """
@@ -19,7 +19,7 @@ MOST_PIECES: Final = 60
 _PIECE: Final = re.compile(r"\s*\S+")
 
 Holds = Callable[[Sequence[str]], Sequence[bool]]
-"""For each of some texts, whether it still shows the finding."""
+"""For each of some texts, whether it still shows the diagnostic."""
 
 
 def shrink(text: str, holds: Holds) -> str:

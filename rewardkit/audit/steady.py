@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from rewardkit.audit.finding import AuditFinding, Evidence, Severity
+from rewardkit.audit.diagnostics import AuditDiagnostic, Evidence
 from rewardkit.audit.forms import FORMS
 from rewardkit.audit.function import FunctionSubject
 from rewardkit.audit.problems import Problem
@@ -92,13 +92,13 @@ def repeated(
     return change, firm, [replace(t, pay=float(p)) for t, p in zip(trials, least, strict=True)]
 
 
-def not_deterministic(change: Change, problem: Problem) -> AuditFinding:
-    """The finding that a change is."""
+def not_deterministic(change: Change, problem: Problem) -> AuditDiagnostic:
+    """The diagnostic that a change is."""
     whose = "a right answer" if change.right else "a wrong answer, or none,"
     message = f"{whose} is paid {' or '.join(f'{p:.4g}' for p in change.pays)}: it changed {change.why}"
     shown = Evidence(change.text, change.pays[-1], {}, whose, problem.gold.text, change.text, change.pays[0], {})
     fix = "pay a text by nothing but itself and its row: no random numbers, no clock, nothing kept between calls"
-    return AuditFinding("not-deterministic", Severity.MEDIUM, "determinism", message, shown, 1, fix)
+    return AuditDiagnostic("not-deterministic", message, hint=fix, family="determinism", evidence=shown, rows=1)
 
 
 def _right_changes(

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import contextlib
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.diagnostics import Severity
 
 if TYPE_CHECKING:
-    from rewardkit.audit import AuditFinding, AuditReport
+    from rewardkit.audit import AuditDiagnostic, AuditReport
 
 app = typer.Typer(**PLAIN)
 
 
-class FailOn(StrEnum):
-    """From which severity on a finding makes the exit code 1."""
+_NEVER = "never"
+_OLD = {"high": Severity.ERROR, "medium": Severity.WARNING, "low": Severity.NOTE}
+"""Old names of the severities, understood for one release."""
 
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-    NEVER = "never"
+
+def _choices() -> list[str]:
+    return [*Severity, _NEVER]
+
+
+def _fail_on(text: str) -> str:
+    """A severity or `never`; an old name says what it is now."""
+    if text in _OLD:
+        typer.echo(f"warning: --fail-on {text} is now: --fail-on {_OLD[text]}", err=True)
+        return _OLD[text]
+    if text not in _choices():
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(_choices())}.")
+    return text
 
 
 @app.command(no_args_is_help=True)
@@ -50,7 +60,15 @@ def audit(
         float, typer.Option(min=0, metavar="SECONDS", help="What the search may take, where the attacks find no hole.")
     ] = 5.0,
     rows: Annotated[int, typer.Option(min=1, metavar="N", help="Rows to audit, spread over the file's first.")] = 6,
-    fail_on: Annotated[FailOn, typer.Option(help="Exit with 1 from a finding of this severity on.")] = FailOn.HIGH,
+    fail_on: Annotated[
+        str,
+        typer.Option(
+            parser=_fail_on,
+            metavar="error|warning|note|never",
+            autocompletion=_choices,
+            help="Exit with 1 from this severity on.",
+        ),
+    ] = Severity.ERROR.value,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report as one page too.", show_default=False)
@@ -58,11 +76,11 @@ def audit(
 ) -> None:
     """Attack a reward: who is paid without being right, how much, and for what; and a formula that doesn't do it.
 
-    A finding is high where a wrong answer can outscore a right one, or where a text without an answer is paid as if it
-    were right. Exit codes: 0 nothing found, 1 a finding of --fail-on or worse, 2 wrong use.
+    It is an error where a wrong answer can outscore a right one, or where a text without an answer is paid as if it
+    were right. Exit codes: 0 nothing found, 1 a diagnostic of --fail-on or worse, 2 wrong use.
     """
-    from rewardkit.audit import Severity, load_subject, read_problems
     from rewardkit.audit import audit as run_audit
+    from rewardkit.audit import load_subject, read_problems
     from rewardkit.audit.page import page
     from rewardkit.cli._console import show_json, spinner
     from rewardkit.cli._streams import prints_to_stderr
@@ -84,13 +102,12 @@ def audit(
         show_json(report.as_dict())
     else:
         show(report)
-    if fail_on is not FailOn.NEVER and report.reaches(Severity(fail_on.value)):
+    if fail_on != _NEVER and report.reaches(Severity(fail_on)):
         raise typer.Exit(1)
 
 
-_STYLES = {"high": "bold red", "medium": "yellow", "low": "dim"}
 _MOST_LINES = 8
-"""Findings below high that are shown in full; `--json` has them all."""
+"""Diagnostics below an error that are shown in full; `--json` has them all."""
 
 
 def show(report: AuditReport) -> None:
@@ -109,12 +126,12 @@ def show(report: AuditReport) -> None:
     if not report.by_part:
         out.print(Text("a Python function: its total is all that can be seen, not what it paid for"))
     out.print()
-    _show_findings(out, report)
+    _show_diagnostics(out, report)
     _show_board(out, report)
     if report.fix is not None:
         left = f"; {', '.join(report.fix.left)} left" if report.fix.left else ""
         out.print(Text.assemble(("instead     ", "bold"), (report.fix.formula, "green")))
-        out.print(Text(f"            {report.fix.tried:,} of the same texts tried on it: nothing high{left}\n"))
+        out.print(Text(f"            {report.fix.tried:,} of the same texts tried on it: no error{left}\n"))
     if report.no_fix is not None:
         out.print(Text(f"instead     {report.no_fix}\n"))
     for control in report.controls:
@@ -126,40 +143,34 @@ def show(report: AuditReport) -> None:
         out.print(Text(f"no search   {report.search_skipped}", style="dim"))
 
 
-def _show_findings(out: Any, report: AuditReport) -> None:
+def _show_diagnostics(out: Any, report: AuditReport) -> None:
     from rich.text import Text
 
-    if not report.findings:
+    if not report.diagnostics:
         out.print(Text("nothing found\n", style="green"))
     lesser = 0
-    for finding in report.findings:
-        if finding.severity.value != "high":
+    for diagnostic in report.diagnostics:
+        if diagnostic.severity is not Severity.ERROR:
             lesser += 1
             if lesser > _MOST_LINES:
                 continue
-        _show_finding(out, finding)
+        _show_diagnostic(out, diagnostic)
     if lesser > _MOST_LINES:
         out.print(Text(f"and {lesser - _MOST_LINES} more: --json shows all\n"))
 
 
-def _show_finding(out: Any, finding: AuditFinding) -> None:
+def _show_diagnostic(out: Any, diagnostic: AuditDiagnostic) -> None:
     from rich.text import Text
 
-    out.print(
-        Text.assemble(
-            (f"{finding.severity.value:<12}", _STYLES[finding.severity.value]),
-            finding.message,
-            (f"  [{finding.code}/{finding.family}]", "dim"),
-        )
-    )
-    if finding.evidence is not None:
-        e = finding.evidence
+    from rewardkit.cli._diagnostics import show_diagnostics
+
+    show_diagnostics(out, [diagnostic])
+    if diagnostic.evidence is not None:
+        e = diagnostic.evidence
         _show_text(out, e.text, e.pay, e.parts, f"{e.says}, cut off" if e.truncated else e.says)
         _show_text(out, e.honest, e.honest_pay, e.honest_parts, f"compare; gold {e.gold}")
-    if finding.also:
-        out.print(Text(f"            so do {', '.join(finding.also)}", style="dim"))
-    if finding.fix:
-        out.print(Text(f"            {finding.fix}"))
+    if diagnostic.also:
+        out.print(Text(f"            so do {', '.join(diagnostic.also)}", style="dim"))
     out.print()
 
 

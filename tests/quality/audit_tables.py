@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit import compile
-from rewardkit.audit import AuditReport, FormulaSubject, FunctionSubject, Problem, Severity, Subject, audit, problem_of
+from rewardkit.audit import AuditReport, FormulaSubject, FunctionSubject, Problem, Subject, audit, problem_of
+from rewardkit.diagnostics import Severity
 from rewardkit.errors import DataError
 from tests.quality.planted import HOLES, SOUND, planted
 
@@ -48,12 +49,12 @@ class Result:
     def codes(self) -> set[str]:
         if self.report is None:
             return set()
-        return {x for f in self.report.findings for x in (f.code, f.family, *f.also)}
+        return {x for f in self.report.diagnostics for x in (f.code, f.family, *f.also)}
 
     @property
     def high(self) -> list[str]:
-        findings = self.report.findings if self.report is not None else ()
-        return [f"{f.code}/{f.family}" for f in findings if f.severity is Severity.HIGH]
+        diagnostics = self.report.diagnostics if self.report is not None else ()
+        return [f"{f.code}/{f.family}" for f in diagnostics if f.severity is Severity.ERROR]
 
     @property
     def found(self) -> bool:
@@ -96,7 +97,7 @@ def attacks(folder: Path, budget: float = 1.0) -> list[Result]:
 
 def print_formulas() -> None:
     sound, holes = formulas()
-    print(f"{'sound formula':<80} {'high findings':<40} seconds")
+    print(f"{'sound formula':<80} {'errors':<40} seconds")
     for r in sound:
         print(f"{r.name:<80} {', '.join(r.high) or '-':<40} {r.seconds:.1f}")
     print(f"\n{'formula with a hole':<80} {'what is wrong with it':<50} {'found':<40} seconds")

@@ -1,4 +1,4 @@
-"""Holes that were planted in formulas and functions are found, and nothing high is said of sound ones beside them.
+"""Holes that were planted in formulas and functions are found, and no error is said of sound ones beside them.
 
 The cases are lines of `tests/data/audit_formulas.jsonl` and `audit_functions.jsonl`: what is planted, and of which
 codes one must be found at which severity. One of each kind is tried every day, all of them in the long run.
@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from rewardkit.audit import Severity, Subject, audit, load_subject
+from rewardkit.audit import Subject, audit, load_subject
+from rewardkit.diagnostics import Severity
 from tests.quality.audit_tables import problems
 
 DATA = Path(__file__).parents[1] / "data"
@@ -31,12 +32,12 @@ def cases(name: str) -> Iterator[Any]:
 
 def found_in(subject: Subject) -> list[tuple[str, Severity]]:
     report = audit(subject, problems()[:2], budget=0, fix=False)
-    return [(f.code, f.severity) for f in report.findings]
+    return [(f.code, f.severity) for f in report.diagnostics]
 
 
 def holds(case: dict[str, Any], found: list[tuple[str, Severity]]) -> bool:
     if case["severity"] == "none":
-        return all(severity is not Severity.HIGH for _, severity in found)
+        return all(severity is not Severity.ERROR for _, severity in found)
     least = Severity(case["severity"])
     return any(code in case["codes"] and severity.reaches(least) for code, severity in found)
 

@@ -55,7 +55,9 @@ def test_columns_of_pyarrow_hold_the_values_that_they_show(formula: str) -> None
     assert batch.ground_truths == ["3", "4"]
 
 
-@pytest.mark.parametrize("column", ["12", b"12", {0: "1", 1: "2"}, {"1", "2"}, (c for c in "12"), 12], ids=lambda column: type(column).__name__)
+@pytest.mark.parametrize(
+    "column", ["12", b"12", {0: "1", 1: "2"}, {"1", "2"}, (c for c in "12"), 12], ids=lambda column: type(column).__name__
+)
 def test_what_has_no_order_or_is_one_text_is_no_column(column: Any) -> None:
     with pytest.raises(DataError, match="expected a list"):
         Batch(["#### 1", "#### 2"], ground_truths=column)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rewardkit.audit import FormulaSubject, FunctionSubject, Severity, audit, load_subject
+from rewardkit.audit import FormulaSubject, FunctionSubject, audit, load_subject
+from rewardkit.diagnostics import Severity
 from rewardkit.errors import ConfigError
 from tests.rewardkit.audit.rows import problems
 
@@ -99,7 +100,7 @@ def test_a_function_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(apart, "DEADLINE_S", 0.3)
     report = audit(FunctionSubject(hangs, "hangs"), problems(), budget=0)
-    slow = [f for f in report.findings if f.code == "slow"]
+    slow = [f for f in report.diagnostics if f.code == "slow"]
     assert len(slow) == 1
     assert "was stopped" in slow[0].message
     assert slow[0].evidence is not None and "(((" in slow[0].evidence.text
@@ -110,8 +111,8 @@ def test_a_bonus_for_each_occurrence_is_repeated_up_to_the_limit() -> None:
         return 0.002 * completion.count("<tool_call>") + float(completion.endswith(f"#### {answer}"))
 
     report = audit(FunctionSubject(counts, "counts"), problems(), budget=0)
-    worst = report.findings[0]
-    assert (worst.code, worst.severity) == ("outscores-right", Severity.HIGH)
+    worst = report.diagnostics[0]
+    assert (worst.code, worst.severity) == ("outscores-right", Severity.ERROR)
     assert worst.evidence is not None and worst.evidence.text.count("<tool_call>") > 500
 
 
@@ -125,15 +126,15 @@ def test_a_function_that_changes_its_mind_is_not_said_to_pay_wrong_answers(remem
         return float(random.random() < 0.1 or completion.endswith(f"#### {answer}"))
 
     report = audit(FunctionSubject(moody, "moody"), problems(), budget=0)
-    assert "not-deterministic" in {f.code for f in report.findings}
-    assert not report.reaches(Severity.HIGH)
+    assert "not-deterministic" in {f.code for f in report.diagnostics}
+    assert not report.reaches(Severity.ERROR)
 
 
 def test_a_hole_behind_noise_is_found_beside_it() -> None:
     def noisy(completion: str, answer: str) -> float:
         return float(answer in completion) + random.uniform(-0.01, 0.01)
 
-    codes = {f.code for f in audit(FunctionSubject(noisy, "noisy"), problems(), budget=0).findings}
+    codes = {f.code for f in audit(FunctionSubject(noisy, "noisy"), problems(), budget=0).diagnostics}
     assert "not-deterministic" in codes and codes & {"paid-as-right", "outscores-right"}
 
 
@@ -143,4 +144,4 @@ def test_values_in_another_order_than_the_responses() -> None:
         return right[-1:] + right[:-1]
 
     report = audit(FunctionSubject(turned, "turned"), problems(), budget=0)
-    assert ("outscores-right", "group") in {(f.code, f.family) for f in report.findings}
+    assert ("outscores-right", "group") in {(f.code, f.family) for f in report.diagnostics}

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from rewardkit import Batch, Sample, compile, parse, term
-from rewardkit.audit import CODES, AuditFinding, AuditReport, FormulaSubject, FunctionSubject, Severity, audit
+from rewardkit.audit import AuditDiagnostic, AuditReport, FormulaSubject, FunctionSubject, audit
 from rewardkit.audit.page import page
+from rewardkit.diagnostics import CODES, Severity
 from rewardkit.errors import DataError
 from tests.rewardkit.audit.rows import problems
 
@@ -19,8 +20,8 @@ def audited(reward: Any, **options: Any) -> AuditReport:
     return audit(FormulaSubject(compile(reward)), problems(), **{"budget": 0.0, **options})
 
 
-def high(report: AuditReport) -> list[AuditFinding]:
-    return [f for f in report.findings if f.severity is Severity.HIGH]
+def high(report: AuditReport) -> list[AuditDiagnostic]:
+    return [f for f in report.diagnostics if f.severity is Severity.ERROR]
 
 
 LONG = "length(0.1) + ends_with('.?!') + 2 * gsm8k()"
@@ -28,10 +29,10 @@ LONG = "length(0.1) + ends_with('.?!') + 2 * gsm8k()"
 
 def test_words_that_outweigh_the_answer() -> None:
     report = audited(LONG)
-    (finding,) = high(report)
-    assert finding.code == "outscores-right"
-    assert "padding" in (finding.family, *finding.also)
-    e = finding.evidence
+    (diagnostic,) = high(report)
+    assert diagnostic.code == "outscores-right"
+    assert "padding" in (diagnostic.family, *diagnostic.also)
+    e = diagnostic.evidence
     assert e is not None and e.culprit == "length(0.1)"
     assert e.pay > e.honest_pay
     assert len(e.text.split()) < 20
@@ -53,11 +54,11 @@ def test_the_fix_is_a_formula_that_the_same_audit_finds_nothing_high_in() -> Non
 @pytest.mark.parametrize("grader", ["gsm8k()", "math_equal()", "gsm8k(mode='strict')"])
 def test_a_fix_stands_what_was_found_in_the_original(grader: str) -> None:
     report = audited(f"{grader} + 0.5 * match_count('<tool_call>', cap=1000)")
-    (finding,) = high(report)
-    assert finding.evidence is not None and "<tool_call>" in finding.evidence.text
+    (diagnostic,) = high(report)
+    assert diagnostic.evidence is not None and "<tool_call>" in diagnostic.evidence.text
     assert report.fix is not None and report.no_fix is None
     again = audited(report.fix.formula)
-    assert not [f for f in again.findings if f.code in ("outscores-right", "paid-as-right", "padding-pays")]
+    assert not [f for f in again.diagnostics if f.code in ("outscores-right", "paid-as-right", "padding-pays")]
 
 
 def test_a_formula_that_pays_what_the_original_pays_is_no_fix(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +125,7 @@ def test_a_term_that_fails_is_found_and_one_that_always_fails_is_an_error() -> N
     def fragile(sample: Sample) -> float:
         return 1.0 / max(1, len(sample.response)) if "\\boxed{}" not in sample.response else 1 / 0
 
-    fails = [f for f in audited(compile("gsm8k()").reward + 0.1 * fragile()).findings if f.code == "fails"]
+    fails = [f for f in audited(compile("gsm8k()").reward + 0.1 * fragile()).diagnostics if f.code == "fails"]
     assert len(fails) == 1 and "ZeroDivisionError" in fails[0].message
 
     @term(bounds=(0, 1), batched=True)
@@ -138,13 +139,13 @@ def test_a_term_that_fails_is_found_and_one_that_always_fails_is_an_error() -> N
 def test_other_kinds_of_gold() -> None:
     from rewardkit.audit import problem_of
 
-    def findings(formula: str, *golds: str) -> list[AuditFinding]:
+    def diagnostics(formula: str, *golds: str) -> list[AuditDiagnostic]:
         rows = [problem_of({"prompt": "Which one?", "ground_truth": g}) for g in golds]
         return high(audit(FormulaSubject(compile(formula)), [r for r in rows if r], budget=0))
 
-    assert findings("choice()", "C", "A") == []
-    assert findings("exact(normalize='words')", "Paris", "Rome") == []
-    assert findings("when(token_f1() > 0.1, 1, 0)", "Paris", "Rome")
+    assert diagnostics("choice()", "C", "A") == []
+    assert diagnostics("exact(normalize='words')", "Paris", "Rome") == []
+    assert diagnostics("when(token_f1() > 0.1, 1, 0)", "Paris", "Rome")
 
 
 def test_the_report_is_data_and_a_page_that_only_shows_text() -> None:
@@ -153,7 +154,7 @@ def test_the_report_is_data_and_a_page_that_only_shows_text() -> None:
 
     report = audit(FunctionSubject(naive, "<script>alert(1)</script>"), problems(), budget=0)
     data = json.loads(json.dumps(report.as_dict()))
-    assert {f["code"] for f in data["findings"]} <= set(CODES)
+    assert {f["code"] for f in data["diagnostics"]} <= set(CODES)
     assert data["by_part"] is False
     html = page(report)
     assert "<script" not in html and "<think>" not in html

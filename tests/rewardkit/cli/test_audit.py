@@ -26,7 +26,7 @@ def test_a_hole_is_1_and_is_shown_with_a_formula_that_has_none(rewardkit: Run, d
     done = rewardkit("audit", LONG, data, "--budget", "0")
     assert done.returncode == 1, done.stderr
     out = done.stdout
-    assert "high        a wrong answer is paid" in out
+    assert "error   [outscores-right/format] a wrong answer is paid" in out
     assert "for length(0.1)" in out
     assert "instead     when(gsm8k(), 2 + length(0.1, cap=0.5) + ends_with('.?!'), 0)" in out
     assert "who answers like this" in out and "control     a reference grader, gsm8k(): nothing" in out
@@ -43,15 +43,19 @@ def test_fail_on(rewardkit: Run, data: str) -> None:
     assert rewardkit("audit", LONG, data, "--budget", "0", "--fail-on", "never").returncode == 0
     capped = "gsm8k() + length(0.01, cap=0.5)"
     assert rewardkit("audit", capped, data, "--budget", "0").returncode == 0
-    assert rewardkit("audit", capped, data, "--budget", "0", "--fail-on", "low").returncode == 1
+    assert rewardkit("audit", capped, data, "--budget", "0", "--fail-on", "note").returncode == 1
+    old = rewardkit("audit", capped, data, "--budget", "0", "--fail-on", "low")
+    assert (old.returncode, old.stderr) == (1, "warning: --fail-on low is now: --fail-on note\n")
+    refused = rewardkit("audit", capped, data, "--fail-on", "bad")
+    assert refused.returncode == 2 and "not one of error, warning, note, never" in refused.stderr
 
 
 def test_json_and_html(rewardkit: Run, data: str, tmp_path: Path) -> None:
     done = rewardkit("audit", LONG, data, "--budget", "0", "--json", "--html", "audit.html")
     assert done.returncode == 1
     found = json.loads(done.stdout)
-    assert found["findings"][0]["code"] == "outscores-right"
-    assert found["findings"][0]["evidence"]["pay"] > found["findings"][0]["evidence"]["honest_pay"]
+    assert found["diagnostics"][0]["code"] == "outscores-right"
+    assert found["diagnostics"][0]["evidence"]["pay"] > found["diagnostics"][0]["evidence"]["honest_pay"]
     assert found["answer_form"] and found["controls"][0]["as_expected"]
     html = (tmp_path / "audit.html").read_text()
     assert html.startswith("<!doctype html>") and "<script" not in html

@@ -52,7 +52,7 @@ def test_zsh_gets_their_lines_of_the_help_too(complete: Complete) -> None:
 def test_options_and_their_values(complete: Complete) -> None:
     assert complete("rewardkit --v") == ["--version"]
     assert complete("rewardkit train --d") == ["--dry-run"]
-    assert complete("rewardkit audit x y --fail-on ") == ["high", "medium", "low", "never"]
+    assert complete("rewardkit audit x y --fail-on ") == ["error", "warning", "note", "never"]
     assert complete("rewardkit data g") == ["gsm8k"]
 
 
