@@ -56,7 +56,9 @@ def test_columns_of_pyarrow_hold_the_values_that_they_show(formula: str) -> None
 
 
 @pytest.mark.parametrize(
-    "column", ["12", b"12", {0: "1", 1: "2"}, {"1", "2"}, (c for c in "12"), 12], ids=lambda column: type(column).__name__
+    "column",
+    ["12", b"12", {0: "1", 1: "2"}, {"1", "2"}, (c for c in "12"), 12],
+    ids=lambda column: type(column).__name__,
 )
 def test_what_has_no_order_or_is_one_text_is_no_column(column: Any) -> None:
     with pytest.raises(DataError, match="expected a list"):
