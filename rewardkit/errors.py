@@ -120,6 +120,16 @@ def shown(value: object) -> str:
         return f"a {type(value).__name__} with an integer of thousands of digits"
 
 
+_LISTED: Final = 20
+
+
+def listed(names: Iterable[object]) -> str:
+    """Fields for a message: the first twenty, and how many more there are."""
+    known = [f"`{name}`" for name in names]
+    more = f" and {len(known) - _LISTED:,} more" if len(known) > _LISTED else ""
+    return ", ".join(known[:_LISTED]) + more or "none"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """A ready hint for an unknown name, or None when nothing comes near."""
     close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final, TextIO
 
 CLOSED: Final = 128 + signal.SIGPIPE
@@ -92,6 +93,11 @@ def give_up(stream: TextIO) -> None:
     """Let nothing that is still held be written, and no error of that at the end of the process."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def names_stdout(path: Path | None) -> bool:
+    """Whether a path is a name for standard output, which is elsewhere while a user's code runs."""
+    return str(path) in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 @contextlib.contextmanager

@@ -55,7 +55,7 @@ def score(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where to write, whole or not at all; parquet if its name ends so (default: standard output).",
+            help="Where to write, whole or not at all; parquet if its name ends so (default, and -: standard output).",
             show_default=False,
         ),
     ] = None,
@@ -99,13 +99,14 @@ def score(
     Exit codes: 0 scored, with rows skipped on demand too; 2 a bad row, or wrong use; nothing is written then.
     """
     from rewardkit.cli._console import progress_bar
-    from rewardkit.cli._streams import prints_to_stderr
+    from rewardkit.cli._streams import names_stdout, prints_to_stderr
     from rewardkit.cli._writing import check_target
     from rewardkit.engine.loading import load_reward, reward_file
     from rewardkit.engine.program import compile as compile_reward
     from rewardkit.scoring import Profile
     from rewardkit.scoring.files import data_files, gather, local_parts
 
+    out = None if names_stdout(out) else out
     files = data_files(data)
     check_target(out, [*files, reward_file(reward)])
     bar = progress_bar("score", shown=out is not None or not sys.stdout.isatty())

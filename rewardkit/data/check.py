@@ -22,7 +22,7 @@ from rewardkit.answers.math_grade import formula_fault
 from rewardkit.batch import Batch, Status
 from rewardkit.diagnostics import Diagnostic, Severity, register
 from rewardkit.engine.term_runner import run_term
-from rewardkit.errors import DataError
+from rewardkit.errors import DataError, listed
 from rewardkit.scoring.fields import SPELLINGS, BadRowAt, column
 from rewardkit.scoring.groups import first_rows
 from rewardkit.scoring.reading import Chunk, Rows
@@ -137,7 +137,7 @@ def _no_golds(source: Rows, chunk: Chunk) -> DataError:
     if source.is_parquet and not chunk.rows[0]:
         has = "it has no such column"
     else:
-        has = f"the first row's fields are {', '.join(f'`{name}`' for name in chunk.rows[0])}"
+        has = f"the first row's fields are {listed(chunk.rows[0])}"
     return DataError(
         f"the formula grades against a gold, and none of the first {len(chunk.rows):,} rows of {source.name} has one: "
         f"{has}",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rewardkit.errors import BadRow, DataError
+from rewardkit.errors import BadRow, DataError, listed
 
 MARKER: Final = "####"
 SHOWN_BAD_ROWS: Final = 20
@@ -77,7 +77,7 @@ def text_field(row: object, name: str) -> str:
     if not isinstance(row, Mapping):
         raise BadRow(f"is a {type(row).__name__}; expected an object with `question` and `answer`")
     if name not in row:
-        raise BadRow(f"has no `{name}`; its fields are {', '.join(map(repr, row)) or 'none'}")
+        raise BadRow(f"has no `{name}`; its fields are {listed(row)}")
     value = row[name]
     if not isinstance(value, str):
         raise BadRow(f"`{name}` is {_short(value)}, a {type(value).__name__}; expected text")

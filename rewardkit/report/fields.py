@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -76,11 +76,6 @@ def steps(rows: Sequence[Row], where: Where) -> Steps | None:
             what = "is missing" if value is None else f"is {_short(value)}"
             raise DataError(f"{where(i)}: `step` {what}; expected a whole number")
     return np.array(found, dtype=np.int64)
-
-
-def listed(names: Iterable[str]) -> str:
-    """Keys for a message."""
-    return ", ".join(f"`{name}`" for name in names) or "none"
 
 
 def _text(value: object, name: str, where: Where, i: int) -> str:

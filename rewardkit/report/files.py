@@ -9,10 +9,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
-from rewardkit.errors import DataError
+from rewardkit.errors import DataError, listed
 from rewardkit.report import scored, trl, verl
 from rewardkit.report.chunk import Rollouts
-from rewardkit.report.fields import Row, Where, listed
+from rewardkit.report.fields import Row, Where
 from rewardkit.scoring.opening import KINDS, STDIN, files_in, name_of
 from rewardkit.scoring.reading import Chunk, Rows
 

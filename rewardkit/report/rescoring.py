@@ -15,9 +15,8 @@ import numpy as np
 from rewardkit.batch import Batch
 from rewardkit.engine.program import Program
 from rewardkit.engine.read_guard import COLUMN_OF
-from rewardkit.errors import DataError
+from rewardkit.errors import DataError, listed
 from rewardkit.report.chunk import Rollouts
-from rewardkit.report.fields import listed
 from rewardkit.scoring.fields import OPTIONAL, SPELLINGS, BadRowAt, column
 from rewardkit.scoring.run import needed_fields, read_fields
 

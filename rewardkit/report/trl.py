@@ -16,9 +16,9 @@ from typing import Final
 import numpy as np
 
 from rewardkit.batch import Floats
-from rewardkit.errors import DataError, did_you_mean
+from rewardkit.errors import DataError, did_you_mean, listed
 from rewardkit.report.chunk import Rollouts, presumed
-from rewardkit.report.fields import Row, Where, listed, numbers, numeric_names, optional_texts, steps, texts
+from rewardkit.report.fields import Row, Where, numbers, numeric_names, optional_texts, steps, texts
 
 NAME: Final = "TRL completions"
 _TOTALS: Final = ("reward", "rewardkit")

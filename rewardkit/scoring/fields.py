@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
 
-from rewardkit.errors import BadRow
+from rewardkit.errors import BadRow, listed
 
 RawRow = Mapping[str, Any]
 Path = tuple[str, ...]
@@ -115,8 +115,7 @@ def _response(value: Any, row: RawRow) -> str:
     if isinstance(value, str):
         return value
     if value is None:
-        fields = ", ".join(f"`{name}`" for name in row) or "none"
-        raise BadRow(f"has no `response` (nor `responses`, `output`); its fields are {fields}")
+        raise BadRow(f"has no `response` (nor `responses`, `output`); its fields are {listed(row)}")
     if isinstance(value, list) and all(isinstance(v, str) for v in value):
         if len(value) == 1:
             return str(value[0])

@@ -17,7 +17,7 @@ from rewardkit.engine.loading import needs
 from rewardkit.engine.program import Program
 from rewardkit.engine.read_guard import COLUMN_OF
 from rewardkit.engine.scores import Scores, headline
-from rewardkit.errors import DataError
+from rewardkit.errors import DataError, listed
 from rewardkit.scoring.fields import OPTIONAL, SPELLINGS, BadRowAt, RawRow, column, group_of
 from rewardkit.scoring.groups import first_rows, whole_groups
 from rewardkit.scoring.profile import Profile
@@ -207,10 +207,9 @@ def _check_present(source: Rows, given: dict[str, list[Any]], needed: frozenset[
     for field in sorted(needed):
         if all(value is None or value == {} for value in given[COLUMN_OF[field]]):
             names = [".".join(path) for path in SPELLINGS[field]]
-            known = ", ".join(f"`{name}`" for name in chunk.rows[0])
             raise DataError(
                 f"the formula needs `{field}`, and none of the first {len(chunk.rows):,} rows of {source.name} has it; "
-                f"the first row's fields are {known}",
+                f"the first row's fields are {listed(chunk.rows[0])}",
                 hint=f"name it {' or '.join(f'`{name}`' for name in names)}",
             )
 

@@ -118,6 +118,24 @@ def test_what_a_user_prints_goes_to_standard_error(folder: Path) -> None:
     assert shell("rewardkit data check d.jsonl --reward noisy.py --json").stdout == ""
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_rows_reach_standard_output_by_each_of_its_names(name: str, folder: Path) -> None:
+    """While a user's code runs its number is standard error's, and the rows once went there."""
+    (folder / "noisy.py").write_text(NOISY)
+    done = shell(f"rewardkit score noisy.py d.jsonl --out {name} > rows.jsonl")
+    assert [json.loads(line)["score"] for line in (folder / "rows.jsonl").read_text().splitlines()] == [1.0] * 3
+    assert "RUNNING" in done.stderr and '"score"' not in done.stderr
+    assert not (folder / "-").exists()
+
+
+@pytest.mark.parametrize("command", ["score r.py", "report", "data check --reward gsm8k()"])
+def test_a_message_names_no_thousands_of_fields(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "wide.jsonl").write_text(json.dumps({f"field_{i}": i for i in range(20_000)}) + "\n")
+    assert run([*command.split(), "wide.jsonl"]) == 2
+    said = capsys.readouterr().err
+    assert "`field_19` and 19,980 more" in said and len(said) < 2_000
+
+
 @pytest.mark.parametrize("end", ["raise SystemExit(0)", "import sys; sys.exit()", "raise GeneratorExit", "1 / 0"])
 def test_a_reward_file_that_ends_the_process_is_an_error(
     end: str, folder: Path, capsys: pytest.CaptureFixture[str]
