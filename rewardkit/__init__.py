@@ -40,12 +40,14 @@ if TYPE_CHECKING:
     from rewardkit.engine.program import compile as compile
     from rewardkit.engine.scores import Scores as Scores
     from rewardkit.terms import *  # noqa: F403  # the terms
+    from rewardkit.turns import Turn as Turn
 
 _HOME = {
     "rewardkit.algebra.define": ("term",),
     "rewardkit.algebra.interval": ("Interval",),
     "rewardkit.batch": ("Batch", "Sample", "Score", "Status"),
     "rewardkit.algebra.term": ("Term",),
+    "rewardkit.turns": ("Turn",),
     "rewardkit.algebra.expression": ("Condition", "Reward", "TokenReward", "Verdict"),
     "rewardkit.algebra.bounds": ("bounds",),
     "rewardkit.engine.program": ("Program", "compile"),

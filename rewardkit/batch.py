@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rewardkit.errors import DataError
+from rewardkit.turns import Turn
 
 Floats = npt.NDArray[np.float64]
 Statuses = npt.NDArray[np.int8]
@@ -77,7 +78,7 @@ class Sample:
     """One response and what is known about it."""
 
     response: str
-    """The response's text, special tokens removed."""
+    """The response's text, special tokens removed; of several turns the policy's last one that says something."""
     ground_truth: Any = None
     """The gold answer, or None where the row has none."""
     prompt: str | None = None
@@ -89,6 +90,8 @@ class Sample:
     """True when the response was cut at the length limit; None where the trainer does not say."""
     tokens: Sequence[int] | None = None
     """The response's token ids, or None where only text is at hand."""
+    turns: Sequence[Turn] | None = None
+    """All turns behind the prompt, what tools and users wrote included; None: the response is the only one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,7 @@ class Batch:
     extra_infos: Sequence[Mapping[str, Any]] | None = None
     truncated: Sequence[bool | None] | None = None
     tokens: Sequence[Sequence[int]] | None = None
+    turns: Sequence[Sequence[Turn] | None] | None = None
     step: int | None = None
     """The trainer's global step, for schedules; None outside a run."""
     _counts: dict[str, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -153,6 +157,7 @@ class Batch:
             extra_info={} if self.extra_infos is None else self.extra_infos[i],
             truncated=None if self.truncated is None else self.truncated[i],
             tokens=None if self.tokens is None else self.tokens[i],
+            turns=None if self.turns is None else self.turns[i],
         )
 
     def __iter__(self) -> Iterator[Sample]:
@@ -187,11 +192,12 @@ class Batch:
             extra_infos=[s.extra_info for s in samples] if any(s.extra_info for s in samples) else None,
             truncated=column([s.truncated for s in samples]),
             tokens=_token_column([s.tokens for s in samples]),
+            turns=column([s.turns for s in samples]),
             step=step,
         )
 
 
-_COLUMNS: Final = ("ground_truths", "prompts", "data_sources", "groups", "extra_infos", "truncated", "tokens")
+_COLUMNS: Final = ("ground_truths", "prompts", "data_sources", "groups", "extra_infos", "truncated", "tokens", "turns")
 
 
 def _listed(name: str, column: Any) -> list[Any]:

@@ -40,9 +40,11 @@ from rewardkit.errors import MAX_INTEGER, KindError, ParameterError, did_you_mea
 P = ParamSpec("P")
 K = TypeVar("K")
 
-Need = Literal["response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group"]
+Need = Literal[
+    "response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group", "turns"
+]
 NEEDS: Final[tuple[Need, ...]] = (
-    "response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group",
+    "response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group", "turns",
 )  # fmt: skip
 Ends = tuple[float | None, float | None]
 Params = Mapping[str, Any]

@@ -24,6 +24,7 @@ COLUMN_OF: Final = {
     "truncated": "truncated",
     "tokens": "tokens",
     "group": "groups",
+    "turns": "turns",
 }
 """From a need to the batch's column that fills it."""
 _PARTS: Final = frozenset({*COLUMN_OF, *COLUMN_OF.values()})

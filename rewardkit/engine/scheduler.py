@@ -162,7 +162,7 @@ class Run:
 
 def _equal_rows(batch: Batch, needs: frozenset[Need]) -> npt.NDArray[np.intp] | None:
     """A term may read everything in a Sample that it declared, and extra_info only where it declared that."""
-    if needs & {"extra_info", "tokens", "group"}:
+    if needs & {"extra_info", "tokens", "group", "turns"}:
         return None
     columns: list[Sequence[Any]] = [batch.responses]
     for need, column in (

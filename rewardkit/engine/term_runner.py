@@ -11,6 +11,7 @@ import inspect
 import threading
 import traceback
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from rewardkit.algebra.values import Column
 from rewardkit.batch import Batch, Score, Status
 from rewardkit.engine.read_guard import COLUMN_OF, DeclaredBatch
 from rewardkit.processes.timeouts import TIMED_OUT, call_in_time
+from rewardkit.turns import Turn
 
 if TYPE_CHECKING:
     from rewardkit.algebra.term import Term
@@ -50,6 +52,8 @@ def run_term(node: Expression, batch: Batch, *, deadline: float | None = None) -
 def _found(node: Expression, term: Term[Any, Any], batch: Batch, deadline: float | None) -> Column:
     """The term's column over the rows that have what it needs."""
     needs = term.needs(node)
+    if "turns" in needs | term.reads:
+        batch = _with_turns(batch)
     missing = [need for need in needs if _column_of(batch, need) is None and need not in ("response", "extra_info")]
     missing_gold = "ground_truth" in missing
     if missing and not missing_gold:
@@ -68,6 +72,13 @@ def _found(node: Expression, term: Term[Any, Any], batch: Batch, deadline: float
             del column.reasons[row]
         column.put(usable, _checked(node, term, batch.take(usable), deadline))
     return column
+
+
+def _with_turns(batch: Batch) -> Batch:
+    """The batch with turns in every row: where nobody says what they are, the response is the only one."""
+    given = batch.turns or [None] * len(batch)
+    turns = [(Turn(text),) if line is None else line for text, line in zip(batch.responses, given, strict=True)]
+    return replace(batch, turns=turns)
 
 
 def _column_of(batch: Batch, need: str) -> Sequence[Any] | None:

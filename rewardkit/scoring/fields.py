@@ -7,6 +7,7 @@ response        `response`             `responses` (text, or a list of one), `ou
 ground truth    `ground_truth`         `reward_model.ground_truth`, `gts`
 prompt          `prompt`               `input`; a list of chat messages becomes text
 group           `group`                `uid`
+turns           `turns`                `messages`; a list of chat messages
 ==============  =====================  =================================================
 
 `data_source`, `extra_info`, `truncated` and `tokens` have one name. A row's own name wins; two of the others that
@@ -20,6 +21,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from rewardkit.errors import BadRow, listed
+from rewardkit.turns import Turn, turns_of
 
 RawRow = Mapping[str, Any]
 Path = tuple[str, ...]
@@ -32,9 +34,10 @@ SPELLINGS: Final[Mapping[str, tuple[Path, ...]]] = {
     "truncated": (("truncated",),),
     "tokens": (("tokens",),),
     "group": (("group",), ("uid",)),
+    "turns": (("turns",), ("messages",)),
 }
 """From a field to where it may stand in a row, its own name first."""
-OPTIONAL: Final = frozenset({"ground_truth", "prompt", "data_source", "extra_info", "truncated"})
+OPTIONAL: Final = frozenset({"ground_truth", "prompt", "data_source", "extra_info", "truncated", "turns"})
 """Fields that some rows of a file may lack."""
 
 
@@ -159,6 +162,14 @@ def _tokens(value: Any, row: RawRow) -> list[int]:
     raise BadRow(f"`tokens` is {_came(value)}; expected a list of token ids")
 
 
+def _turns(value: Any, row: RawRow) -> Sequence[Turn] | None:
+    if value is None:
+        return None
+    if isinstance(value, list) and all(isinstance(m, Mapping) and "role" in m for m in value):
+        return turns_of(value)
+    raise BadRow(f"`turns` is {_came(value)}; expected a list of chat messages with `role` and `content`")
+
+
 def _group(value: Any, row: RawRow) -> str | int:
     value = group_of(row)
     if isinstance(value, str) or type(value) is int:
@@ -176,4 +187,5 @@ _CHECKS: Final[Mapping[str, Callable[[Any, RawRow], Any]]] = {
     "truncated": _truncated,
     "tokens": _tokens,
     "group": _group,
+    "turns": _turns,
 }

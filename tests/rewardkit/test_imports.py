@@ -107,7 +107,7 @@ FLOORS = (
 
 
 ROOM_OF = {
-    **dict.fromkeys(("batch", "diagnostics", "errors", "patterns", "version"), "plain data"),
+    **dict.fromkeys(("batch", "diagnostics", "errors", "patterns", "turns", "version"), "plain data"),
     "__main__": "cli",
 }
 """The files that lie beside the rooms."""

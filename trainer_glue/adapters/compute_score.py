@@ -24,7 +24,7 @@ from trainer_glue.adapters.base import Adapter, AnyReward, Trainer
 _COMPUTE_SCORE: Final = Trainer(
     "compute_score",
     "one text and its ground truth at a time",
-    frozenset({"group", "tokens", "step", "prompt", "truncated"}),
+    frozenset({"group", "tokens", "step", "prompt", "truncated", "turns"}),
     "use verl's reward manager: `rewardkit config verl-args FORMULA` prints its keys",
     token_level=True,  # a placement that needs no tokens sums to the same number
 )

@@ -17,7 +17,7 @@ from typing import Any, Final
 from rewardkit.batch import Batch
 from rewardkit.errors import CompileError, ConfigError, did_you_mean
 from trainer_glue.adapters.base import Adapter, AnyReward, Trainer
-from trainer_glue.adapters.messages import prompt_text, reply_text
+from trainer_glue.adapters.messages import prompt_text, reply_text, turn_column
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored
 
 PREFIX: Final = "reward"
@@ -132,6 +132,7 @@ class RewardFunction(Adapter):
             prompts=texts,
             groups=texts if self.grouped else None,
             tokens=None if ids is None else [list(line) for line in ids],
+            turns=turn_column(completions, self.program.needs),
             step=None if state is None else int(state.global_step),
             **given,
         )

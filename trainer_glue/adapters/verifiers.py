@@ -19,7 +19,7 @@ from typing import Any, Final
 from rewardkit.batch import Batch
 from rewardkit.errors import CompileError, MissingDependencyError, RewardKitError
 from trainer_glue.adapters.base import Adapter, AnyReward, Trainer, why_unscored
-from trainer_glue.adapters.messages import prompt_text, reply_text
+from trainer_glue.adapters.messages import prompt_text, reply_text, turn_column
 from trainer_glue.adapters.unscored import fill_unscored
 
 _VERIFIERS: Final = Trainer(
@@ -98,7 +98,7 @@ def rubric_of(reward: AnyReward, *, ground_truth: str = "answer") -> Any:
                         turn[key] = state[key] if turn.get(key) is None else turn[key]
 
         async def _score(self, states: list[Any]) -> Any:
-            scores = await asyncio.to_thread(adapter.score, _batch_of_states(states, ground_truth, grouped))
+            scores = await asyncio.to_thread(adapter.score, _batch_of_states(states, ground_truth, program.needs))
             rewards = fill_unscored(scores, None)
             for i, state in enumerate(states):
                 state["reward"] = float(rewards[i])
@@ -167,7 +167,7 @@ def task_reward_of(reward: AnyReward, *, ground_truth: str = "answer", weight: f
     return TaskReward(reward, ground_truth, weight)
 
 
-def _batch_of_states(states: Sequence[Any], ground_truth: str, grouped: bool) -> Batch:
+def _batch_of_states(states: Sequence[Any], ground_truth: str, needs: frozenset[str]) -> Batch:
     infos = [info if isinstance(info := state.get("info"), Mapping) else {} for state in states]
     truths = [
         state.get(ground_truth) if state.get(ground_truth) is not None else info.get(ground_truth)
@@ -182,6 +182,9 @@ def _batch_of_states(states: Sequence[Any], ground_truth: str, grouped: bool) ->
         truths,
         prompts=[prompt_text(state.get("prompt")) for state in states],
         data_sources=sources,
-        groups=[0] * len(states) if grouped else None,  # verifiers hands over one prompt's rollouts, and only those
+        groups=[0] * len(states)
+        if "group" in needs
+        else None,  # verifiers hands over one prompt's rollouts, and only those
         extra_infos=infos,
+        turns=turn_column([state.get("completion") for state in states], needs),
     )

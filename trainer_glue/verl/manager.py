@@ -146,7 +146,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         for i, row in enumerate(rows):
             by_step.setdefault(row.step, []).append(i)
         for step, members in by_step.items():
-            batch = batch_of([rows[i] for i in members], self._decoder, step=step)
+            batch = batch_of([rows[i] for i in members], self._decoder, step=step, turns="turns" in self.program.needs)
             with batch_budget():
                 leaves = self.program.leaves(batch, deadline=None if self._cheap else self._deadline)
             # A lone row is no group: what is relative to its group comes later, from the sampler.
@@ -201,7 +201,8 @@ class RewardManager(_Base):  # type: ignore[misc]
         rows = rows_of(data, self._decoder, max_response_length=self._max_response_length, end_tokens=self._end_tokens)
         rows = self._with_prompts(rows, data.batch)
         step = (getattr(data, "meta_info", None) or {}).get("global_steps")
-        batch = batch_of(rows, self._decoder, step=step, tokens="tokens" in self.program.needs)
+        needs = self.program.needs
+        batch = batch_of(rows, self._decoder, step=step, tokens="tokens" in needs, turns="turns" in needs)
         groups = batch.groups if any(g is not None for g in batch.groups or ()) else None
         with batch_budget():
             scores = self.program.finish(self.program.leaves(batch), step=step, groups=groups)

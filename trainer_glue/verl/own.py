@@ -7,17 +7,19 @@ something is the text that is scored. What a tool wrote is never scored, and nev
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rewardkit.batch import Mask
+from rewardkit.turns import Turn
 
 OWN: Final = "rewardkit/own_tokens"
 """The key of an output's extra fields that says whose its tokens are: the mask, or None where all are the policy's."""
 
-Turn: TypeAlias = "slice[int, int, None]"
+Span: TypeAlias = "slice[int, int, None]"
 """Where a turn's tokens stand."""
 Decode = Callable[[Sequence[Sequence[int]]], list[str]]
 
@@ -28,7 +30,7 @@ class Trajectory(NamedTuple):
     tokens: Sequence[int]
     own: Mask
     """Shape (tokens,): true on the tokens that the policy wrote."""
-    scored: Turn
+    scored: Span
     """Where the turn stands that is scored."""
 
 
@@ -64,13 +66,22 @@ def scored_mask(trajectories: Mapping[int, Trajectory], mask: Mask) -> Mask | No
     return scored
 
 
-def own_turns(own: Mask) -> list[Turn]:
+def turns_of(trajectory: Trajectory, decode: Decode) -> tuple[Turn, ...]:
+    """All turns of a trajectory. verl doesn't say whether a tool or a user wrote what the policy did not."""
+    edges = [0, *(np.flatnonzero(np.diff(trajectory.own)) + 1).tolist(), len(trajectory.own)]
+    spans = list(itertools.pairwise(edges))
+    texts = decode([trajectory.tokens[start:stop] for start, stop in spans])
+    whose = [bool(trajectory.own[start]) for start, _ in spans]
+    return tuple(Turn(text, "assistant" if own else None, own) for text, own in zip(texts, whose, strict=True))
+
+
+def own_turns(own: Mask) -> list[Span]:
     """The runs of the policy's own tokens, in their order."""
     edges: list[list[int]] = np.flatnonzero(np.diff(own, prepend=False, append=False)).reshape(-1, 2).tolist()
     return [slice(start, stop) for start, stop in edges]
 
 
-def _last_said(tokens: Sequence[int], turns: list[Turn], decode: Decode) -> Turn:
+def _last_said(tokens: Sequence[int], turns: list[Span], decode: Decode) -> Span:
     """The last turn with text in it; a turn of special tokens or blanks says nothing."""
     for turn in reversed(turns):
         if decode([tokens[turn]])[0].strip():

@@ -15,7 +15,7 @@ import numpy as np
 from rewardkit.batch import Batch
 from rewardkit.engine.detokenizer import Decoder
 from trainer_glue.adapters.messages import prompt_text
-from trainer_glue.verl.own import OWN, Trajectory, trajectory_of
+from trainer_glue.verl.own import OWN, Trajectory, trajectory_of, turns_of
 
 
 class Row(NamedTuple):
@@ -120,7 +120,9 @@ def rows_of(
     return rows
 
 
-def batch_of(rows: Sequence[Row], decoder: Decoder, *, step: int | None = None, tokens: bool = True) -> Batch:
+def batch_of(
+    rows: Sequence[Row], decoder: Decoder, *, step: int | None = None, tokens: bool = True, turns: bool = False
+) -> Batch:
     """Decode the responses and lay the rows out in columns.
 
     Args:
@@ -128,6 +130,7 @@ def batch_of(rows: Sequence[Row], decoder: Decoder, *, step: int | None = None, 
         decoder: of the policy's tokenizer.
         step: the training step.
         tokens: whether somebody reads the token ids, too; as lists they take ten times the memory of their text.
+        turns: whether somebody reads the turns; rows without any have the response as the only one.
     """
     return Batch(
         responses=decoder([r.tokens for r in rows]),
@@ -138,6 +141,7 @@ def batch_of(rows: Sequence[Row], decoder: Decoder, *, step: int | None = None, 
         extra_infos=[r.extra_info for r in rows],
         truncated=[r.truncated for r in rows],
         tokens=[_as_list(r.tokens) for r in rows] if tokens else None,
+        turns=[turns_of(r.trajectory, decoder) if r.trajectory else None for r in rows] if turns else None,
         step=step,
     )
 

@@ -93,7 +93,8 @@ class _Rewarding:
         """Stage one for the rows of several turns that the reward loop could not, or did not, take apart."""
         if not rows.unseen:
             return
-        batch = batch_of(rows.read_unseen(self._decode(), step), self._decode(), step=step)
+        unseen = rows.read_unseen(self._decode(), step)
+        batch = batch_of(unseen, self._decode(), step=step, turns="turns" in self._program.needs)
         with batch_budget():
             found = self._program.leaves(batch).columns
         for node, column in columns.items():
@@ -135,12 +136,14 @@ class _Rewarding:
 
 
 def _check_dense(program: Program) -> None:
-    """A token-level term runs here, where verl does not say which responses were cut off."""
+    """A token-level term runs here, where a response's tokens are all there is to know of it."""
     for name, node in program.terms.items():
-        if isinstance(node, TokenReward) and node.term is not None and "truncated" in node.term.needs(node):
+        if not isinstance(node, TokenReward) or node.term is None:
+            continue
+        for need in sorted({"truncated", "turns"} & node.term.needs(node)):
             raise CompileError(
-                f"the token-level term {name} needs `truncated`, which verl's sampler doesn't know",
-                hint="declare it under reads=, not needs=, or tell a cut response by its tokens",
+                f"the token-level term {name} needs `{need}`, which verl's sampler doesn't know",
+                hint="declare it under reads=, not needs=, or go by the response's tokens",
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rewardkit import Sample, term
 from trainer_glue.adapters.messages import prompt_text, reply_text
 from trainer_glue.adapters.trl import RewardFunction
 
@@ -69,3 +71,31 @@ def test_nothing_that_a_tool_or_a_user_says_is_paid(tool: str, user: str, last: 
         chat.append({"role": "tool", "content": tool})
     paid = reward(prompts=[[ASKED]], completions=[chat], answer=["42"])
     assert paid == [0.1 if last == "assistant" else 0.0]
+
+
+@pytest.mark.parametrize("rows", [100, pytest.param(1000, marks=pytest.mark.long)])
+def test_whatever_tools_write_trl_is_given_the_same_rewards(rows: int) -> None:
+    rng = random.Random(rows)
+    words = ["42", "#### 42", "It is 41.", "\\boxed{42}", "?", "", "\n", "error", "é"]
+    reward = RewardFunction("gsm8k() + 0.1 * ends_with('.?!') + 0.01 * length()", ground_truth="answer")
+    own = [["I look it up.", "It is 42."], ["#### 41"], ["Let me see", ""], [None, "#### 42 or so"]]
+    chats, plain = [], []
+    for i in range(rows):
+        turns = [said(text) for text in own[i % len(own)]]
+        tools = [{"role": rng.choice(["tool", "user"]), "content": " ".join(rng.choices(words, k=4))} for _ in turns]
+        chats.append([message for pair in zip(turns, tools, strict=True) for message in pair])
+        plain.append(turns)
+    given = {"prompts": [[ASKED]] * rows, "answer": ["42"] * rows}
+    assert reward(completions=chats, **given) == reward(completions=plain, **given)
+
+
+@term(bounds=(0, None), needs=("turns",))
+def called(sample: Sample) -> float:
+    assert sample.turns is not None
+    return float(sum(call["name"] == "multiply" for turn in sample.turns for call in turn.tool_calls))
+
+
+def test_a_term_sees_the_calls_of_all_turns() -> None:
+    chat = [CALL, {"role": "tool", "content": "42"}, CALL, {"role": "tool", "content": "42"}, said("It is 42.")]
+    reward = RewardFunction(called(), ground_truth="answer")
+    assert reward(prompts=[[ASKED]] * 2, completions=[chat, "It is 42."]) == [2.0, 0.0]

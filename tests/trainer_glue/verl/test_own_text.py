@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("verl")
 
-from rewardkit import Batch, Status, compile, parse
+from rewardkit import Batch, Sample, Status, compile, parse, term
 from rewardkit.engine.detokenizer import Decoder
 from tests.trainer_glue.verl.test_manager import run
 from tests.trainer_glue.verl.trajectories import (
@@ -34,7 +34,7 @@ SHAPED = "(gsm8k() + 0.1 * ends_with('.?!')).on('####') + 0.01 * length(unit='to
 CALLS, LOOKS, SAYS = "I add them up.", "Let me see it.", "So it is four. #### 4."
 
 
-def manager(formula: str, **options: Any) -> RewardManager:
+def manager(formula: Any, **options: Any) -> RewardManager:
     return RewardManager(tokenizer=TOKENIZER, reward=formula, **options)
 
 
@@ -186,3 +186,20 @@ def test_the_sum_over_tokens_is_the_total_for_any_mask_with_holes() -> None:
         text = decoder([tokens[turns[-1]]])[0] if turns else ""
         total = program(Batch([text], ground_truths=[COLUMNS["reward_model"]["ground_truth"]])).total[0]
         assert sum(on_own(out, data)[0]) == pytest.approx(total, abs=1e-5)
+
+
+@term(bounds=(0, None), needs=("turns",))
+def spoken(sample: Sample) -> float:
+    assert sample.turns is not None
+    return float(sum(100 if turn.own else 1 for turn in sample.turns if turn.text.strip()))
+
+
+def test_a_term_sees_all_turns_in_both_ways_of_asking() -> None:
+    from trainer_glue.verl.agent_loop import AgentLoopWorker
+
+    turns = [[(True, CALLS), (False, "4"), (True, SAYS), (False, "thanks")], [(True, SAYS)]]
+    m = manager(spoken())
+    assert m(batch_of(turns)).sum(-1).tolist() == [202.0, 100.0]
+    outputs = [output_of(parts) for parts in turns]
+    Loop(m, AgentLoopWorker).score([[output] for output in outputs])
+    assert [output.reward_score for output in outputs] == [202.0, 100.0]
