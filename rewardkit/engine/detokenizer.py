@@ -4,6 +4,10 @@ Byte-level BPE tokenizers (Llama-3, GPT-2, Qwen) decode by joining byte strings,
 times faster than the tokenizer. The table is checked against the tokenizer itself when it is built; a tokenizer that
 is of another kind, or disagrees anywhere, decodes by its own method. A tokenizer is anything with the methods used
 here; this module imports none.
+
+Special tokens, such as a turn's end, are not text. The marks of reasoning, answers and tool calls are text, even where
+a tokenizer calls them special: it does so in one model family and not in the next, and a reward for
+``<think>...</think>`` pays the same in both.
 """
 
 from __future__ import annotations
@@ -22,6 +26,19 @@ _MARGIN: Final = 4096
 """Ids that decode to nothing behind the table's end: a model's padded vocabulary and, counted from the end, -100."""
 
 
+_TAGS: Final = (
+    "think", "thinking", "thought", "reasoning", "answer", "solution", "tool_call", "tool_calls", "tool_response",
+)  # fmt: skip
+MARKS: Final = frozenset(
+    [
+        *(f"<{slash}{tag}>" for tag in _TAGS for slash in ("", "/")),
+        *("[THINK]", "[/THINK]", "[TOOL_CALLS]", "[ARGS]"),
+        *(f"<|{end}_of_{part}|>" for part in ("thought", "solution") for end in ("begin", "end")),
+    ]
+)
+"""What is text in a response, even where it is a special token."""
+
+
 class Tokenizer(Protocol):
     """What is asked of a tokenizer; Hugging Face's fast tokenizers have it."""
 
@@ -37,7 +54,7 @@ class Tokenizer(Protocol):
 
 
 class Decoder:
-    """Decodes responses with special tokens left out, as verl's reward managers do.
+    """Decodes responses with special tokens left out, as verl's reward managers do, but for `MARKS`.
 
     Attributes:
         is_table: whether decoding goes by the byte table; otherwise by the tokenizer's own method.
@@ -46,7 +63,10 @@ class Decoder:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._size = len(tokenizer)  # slow on some tokenizers: counted once
-        self._table = _byte_table(tokenizer)
+        special = _special_tokens(tokenizer)
+        self._dropped = frozenset(i for i, text in special.items() if text not in MARKS)
+        self._keeps_marks = len(self._dropped) < len(special)
+        self._table = _byte_table(tokenizer, self._dropped)
         self.is_table = self._table is not None and self._agrees(self._table)
         if not self.is_table:
             self._table = None
@@ -101,7 +121,10 @@ class Decoder:
 
     def _own(self, ids: Sequence[int] | npt.NDArray[np.integer[Any]]) -> str:
         known = [int(i) for i in ids if 0 <= i < self._size]
-        return str(self._tokenizer.decode(known, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+        if self._keeps_marks:
+            known = [i for i in known if i not in self._dropped]
+        skip = not self._keeps_marks
+        return str(self._tokenizer.decode(known, skip_special_tokens=skip, clean_up_tokenization_spaces=False))
 
     def _agrees(self, table: list[bytes]) -> bool:
         """Compare with the tokenizer on random sequences and on every kind of token that could differ."""
@@ -113,7 +136,15 @@ class Decoder:
         return all(b"".join([table[i] for i in p]).decode("utf-8", "replace") == self._own(p) for p in probes)
 
 
-def _byte_table(tokenizer: Tokenizer) -> list[bytes] | None:
+def _special_tokens(tokenizer: Tokenizer) -> dict[int, str]:
+    """The text of each special token, those that were added later included."""
+    declared = dict(getattr(tokenizer, "added_tokens_decoder", {}))
+    special = {int(i): str(t.content) for i, t in declared.items() if t.special}
+    others = [int(i) for i in tokenizer.all_special_ids if int(i) not in special]
+    return special | dict(zip(others, map(str, tokenizer.convert_ids_to_tokens(others)), strict=True))
+
+
+def _byte_table(tokenizer: Tokenizer, dropped: frozenset[int]) -> list[bytes] | None:
     """The bytes of every token; None when the tokenizer is not byte-level BPE."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None or "ByteLevel" not in repr(getattr(backend, "decoder", None)):
@@ -121,10 +152,9 @@ def _byte_table(tokenizer: Tokenizer) -> list[bytes] | None:
     byte_of = {char: byte for byte, char in _byte_alphabet().items()}
     declared = dict(getattr(tokenizer, "added_tokens_decoder", {}))
     added = {int(i): str(t.content) for i, t in declared.items()}
-    special = {int(i) for i in tokenizer.all_special_ids} | {int(i) for i, t in declared.items() if t.special}
     table: list[bytes] = []
     for i, token in enumerate(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))):
-        if i in special or token is None:
+        if i in dropped or token is None:
             table.append(b"")
         elif i in added:
             table.append(added[i].encode())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 pytest.importorskip("transformers")
 
 from rewardkit.engine.detokenizer import Decoder
-from tests.trainer_glue.verl.tokenizers import byte_tokenizer
+from tests.trainer_glue.verl.tokenizers import byte_tokenizer, with_marks
 
 TOKENIZER = byte_tokenizer()
 DECODER = Decoder(TOKENIZER)
@@ -73,6 +73,45 @@ def test_another_kind_of_tokenizer_decodes_by_itself() -> None:
     assert not decoder.is_table
     assert decoder([[1, 2, 3]]) == [own([1, 2, 3], tokenizer)] == ["two pluss"]
     assert decoder.token_ends([1, 2, 3]).tolist() == [3, 8, 9]
+
+
+MARKED = "<think>two plus two</think>\n<answer>é 4</answer>"
+
+
+@pytest.mark.parametrize("special", [True, False])
+def test_marks_of_reasoning_are_text_and_ends_of_turns_are_not(special: bool) -> None:
+    tokenizer = with_marks(special=special)
+    decoder = Decoder(tokenizer)
+    ids = [*tokenizer(MARKED, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+    assert tokenizer.convert_tokens_to_ids("<think>") in ids
+    assert decoder.is_table
+    assert decoder([ids]) == [MARKED]
+    assert decoder.token_ends(ids).tolist()[0] == len("<think>")
+    assert decoder.token_ends(ids).tolist()[-2:] == [len(MARKED)] * 2
+
+
+def test_marks_are_text_for_another_kind_of_tokenizer() -> None:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.WordPiece({"<unk>": 0, "two": 1, "##s": 2, "<end>": 3}, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.decoder = decoders.WordPiece()
+    plain = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>", eos_token="<end>")
+    decoder = Decoder(with_marks(special=True, of=plain))
+    think, end_think = len(plain), len(plain) + 1
+    assert not decoder.is_table
+    text = decoder([[think, 1, 2, end_think, 1, 3]])[0]
+    assert text.replace(" ", "") == "<think>twos</think>two"
+    assert decoder.token_ends([think, 1, 2, end_think, 1, 3])[-1] == len(text)
+
+
+@given(st.lists(st.integers(0, len(TOKENIZER) + 5), max_size=40))
+def test_with_marks_any_ids_decode_as_if_they_were_not_special(ids: list[int]) -> None:
+    assert SPECIAL([ids]) == PLAIN([ids])
+
+
+SPECIAL, PLAIN = (Decoder(with_marks(special=special)) for special in (True, False))
 
 
 def test_the_real_llama_3_tokenizer(shared_data: Path) -> None:

@@ -20,7 +20,7 @@ from verl.trainer.ppo.reward import load_reward_manager
 
 from rewardkit import Sample, Status, gsm8k, length, parse, term
 from rewardkit.errors import CompileError, ConfigError, UnscoredError
-from tests.trainer_glue.verl.tokenizers import byte_tokenizer
+from tests.trainer_glue.verl.tokenizers import byte_tokenizer, with_marks
 from trainer_glue.verl import RewardManager
 
 TOKENIZER = byte_tokenizer()
@@ -360,3 +360,19 @@ def test_response_mask_of_a_multi_turn_row_is_respected() -> None:
     data.batch["response_mask"] = mask
     tensor = manager(length().spread())(data)
     assert tensor[0].nonzero().flatten().tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("special", [True, False])
+def test_a_reward_for_reasoning_marks_is_paid_where_they_are_special_tokens(special: bool) -> None:
+    tokenizer = with_marks(special=special)
+    formula = "think_answer() + tag_count(['<think>', '</think>']) + starts_with('<think>')"
+    text = "<think>two plus two</think> <answer>4</answer>"
+    tokens = [*tokenizer(text, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+    data = single("x")
+    data.batch = TensorDict(
+        {"responses": torch.tensor([tokens]), "attention_mask": torch.ones(1, PROMPT + len(tokens))}, batch_size=1
+    )
+    data.non_tensor_batch["response_len"][0] = len(tokens)
+    (result,) = run(RewardManager(tokenizer=tokenizer, reward=formula), data)
+    info = result["reward_extra_info"]
+    assert (info["think_answer"], info["tag_count"], info["starts_with"]) == (1.0, 1.0, 1.0)

@@ -26,3 +26,15 @@ def byte_tokenizer() -> Any:
     return PreTrainedTokenizerFast(
         tokenizer_object=backend, bos_token=special[0], eos_token=special[2], pad_token=special[1]
     )
+
+
+def with_marks(*, special: bool, of: Any = None) -> Any:
+    """A tokenizer, by default `byte_tokenizer`, with a token for each mark of reasoning and of tool calls."""
+    import copy
+
+    from tokenizers import AddedToken
+
+    tokenizer = copy.deepcopy(of or byte_tokenizer())
+    marks = ("<think>", "</think>", "<answer>", "</answer>", "<tool_call>", "</tool_call>")
+    tokenizer.add_tokens([AddedToken(mark, special=special, normalized=False) for mark in marks])
+    return tokenizer
