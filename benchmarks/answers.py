@@ -5,9 +5,9 @@
 ``gsm8k``: solutions, filled up to about 300 tokens with other solutions' steps, ending in a marker, a sentence or a box
 or none of these, half of them with a wrong number. Microseconds of CPU time a response.
 
-``math``: (gold, answer, expected) triples, as they are and in responses of some 1,200 characters, graded as one batch:
-ours by the compiled ``math_equal()``, math-verify by a pool of as many processes as ours has workers. Wall time, and
-the CPU time of the whole process tree, workers that were killed included.
+``math``: (ground truth, answer, expected) triples, as they are and in responses of some 1,200 characters, graded as one
+batch: ours by the compiled ``math_equal()``, math-verify by a pool of as many processes as ours has workers. Wall time,
+and the CPU time of the whole process tree, workers that were killed included.
 
 ``hostile``: a batch of 1,024 rows, and the same batch with every tenth response one that is made to cost much. The
 second may take twice the time of the first plus the deadlines that its own workers ran to.
@@ -89,19 +89,19 @@ def gsm8k_rows(folder: Path | None, n: int) -> dict[str, list[Row]]:
     else:
         solutions = [f"She has {i} eggs and sells {i} * 2 = {2 * i} of them.\n#### {2 * i}" for i in range(1, 400)]
     solutions = [re.sub(r"<<.*?>>", "", solution) for solution in solutions]  # annotations, which models don't write
-    bodies, golds = [], []
+    bodies, truths = [], []
     for solution in solutions[:n]:
-        body, _, gold = solution.rpartition("\n#### ")
+        body, _, truth = solution.rpartition("\n#### ")
         while len(body) < 1_000:
             body = rng.choice(solutions).rpartition("\n#### ")[0] + "\n" + body
         bodies.append(body[-1_200:])
-        golds.append(gold.strip())
+        truths.append(truth.strip())
     rows: dict[str, list[Row]] = {}
     for name, end in ENDS.items():
         rows[name] = []
-        for i, (body, gold) in enumerate(zip(bodies, golds, strict=True)):
-            said = gold if i % 2 else str(int(gold.replace(",", "")) + 1)
-            rows[name].append((end.format(body=body, n=said), gold, bool(i % 2)))
+        for i, (body, truth) in enumerate(zip(bodies, truths, strict=True)):
+            said = truth if i % 2 else str(int(truth.replace(",", "")) + 1)
+            rows[name].append((end.format(body=body, n=said), truth, bool(i % 2)))
     return rows
 
 
@@ -114,15 +114,15 @@ def math_rows(folder: Path | None, *, long: bool) -> list[Row]:
         triples = [r for r in _lines(folder / "answer_triples.jsonl") if r["category"] == "semantic"]
         rows = [(str(r["pred"]), r["gold"], bool(r["expected"]), r["level"] == "answer") for r in triples]
     if not long:
-        return [(text, gold, right) for text, gold, right, _ in rows]
+        return [(text, truth, right) for text, truth, right, _ in rows]
     rng = random.Random(0)
     made = []
-    for text, gold, right, alone in rows:
+    for text, truth, right, alone in rows:
         body = " ".join(rng.choice(STEPS) for _ in range(14))
         inner = text.strip().strip("$")
         boxed = alone and "\\boxed" not in text and "$" not in inner and not has_words(inner)
         end = f"Therefore, the answer is $\\boxed{{{inner}}}$." if boxed else text
-        made.append((f"{body}\n\n{end}", gold, right))
+        made.append((f"{body}\n\n{end}", truth, right))
     return made
 
 
@@ -156,7 +156,7 @@ def measured(work: Callable[[], Any]) -> tuple[float, float, Any]:
 def forget() -> None:
     """Empty the caches of parsed texts: every batch of a run brings new ones."""
     math_grade._parsed.cache_clear()
-    math_grade._gold_text.cache_clear()
+    math_grade._truth_text.cache_clear()
 
 
 def timed(grade: Callable[[str, Any], float], rows: list[Row], repeats: int) -> tuple[float, float]:
@@ -165,18 +165,18 @@ def timed(grade: Callable[[str, Any], float], rows: list[Row], repeats: int) -> 
     agree = 0
     for _ in range(repeats):
         started = time.thread_time()
-        values = [grade(response, gold) for response, gold, _ in rows]
+        values = [grade(response, truth) for response, truth, _ in rows]
         best = min(best, time.thread_time() - started)
         agree = sum((value == 1) == right for value, (_, _, right) in zip(values, rows, strict=True))
     return 1e6 * best / len(rows), agree / len(rows)
 
 
-def by_math_verify(response: str, gold: Any) -> float:
-    """math-verify as its README uses it; a gold without delimiters is put between dollars."""
+def by_math_verify(response: str, truth: Any) -> float:
+    """math-verify as its README uses it; a ground truth without delimiters is put between dollars."""
     from math_verify import parse, verify
 
-    gold = str(gold[0] if isinstance(gold, list) else gold)
-    target = gold if "$" in gold or "\\boxed" in gold else f"${gold}$"
+    truth = str(truth[0] if isinstance(truth, list) else truth)
+    target = truth if "$" in truth or "\\boxed" in truth else f"${truth}$"
     return float(verify(parse(target), parse(response)))
 
 
@@ -194,12 +194,12 @@ def math_verify() -> Callable[[str, Any], float] | None:
 
 
 def verl() -> Callable[[str, Any], float] | None:
-    """verl's scorer in its strict mode, on a gold as its preprocessing leaves it."""
+    """verl's scorer in its strict mode, on a ground truth as its preprocessing leaves it."""
     try:
         from verl.utils.reward_score.gsm8k import compute_score
     except ImportError:
         return None
-    return lambda response, gold: float(compute_score(response, gold.replace(",", "")))
+    return lambda response, truth: float(compute_score(response, truth.replace(",", "")))
 
 
 def run_gsm8k(folder: Path | None, n: int) -> None:
@@ -222,9 +222,9 @@ def run_math(folder: Path | None) -> None:
     grade_math_many([rf"\boxed{{\sin^2 {v} + \cos^2 {v}}}" for v in "abcdefgh"], ["1"] * 8)
     for name, long in (("as they are", False), ("at the end of worked solutions", True)):
         rows = math_rows(folder, long=long)
-        texts, golds = [r for r, _, _ in rows], [g for _, g, _ in rows]
+        texts, truths = [r for r, _, _ in rows], [g for _, g, _ in rows]
         forget()
-        wall, cpu, scores = measured(lambda t=texts, g=golds: program(Batch(t, ground_truths=g)))
+        wall, cpu, scores = measured(lambda t=texts, g=truths: program(Batch(t, ground_truths=g)))
         agree = [(v == 1) == right for v, (_, _, right) in zip(scores.total, rows, strict=True)]
         characters = sum(map(len, texts)) // len(texts)
         print(f"math, {name}: {len(rows)} rows of {characters} characters, {workers} workers")
@@ -233,7 +233,7 @@ def run_math(folder: Path | None) -> None:
             with multiprocessing.get_context("fork").Pool(workers) as pool:
                 pool.map(_each, [(r"$\sin^2 x + \cos^2 x$", "1")] * (2 * workers))  # imports, before the clock runs
                 theirs, their_cpu, values = measured(
-                    lambda t=texts, g=golds, p=pool: p.map(_each, zip(t, g, strict=True))
+                    lambda t=texts, g=truths, p=pool: p.map(_each, zip(t, g, strict=True))
                 )
             agree = [(v == 1) == right for v, (_, _, right) in zip(values, rows, strict=True)]
             print(
@@ -279,19 +279,19 @@ Graded = Callable[[str, str, Any], float]
 
 def _ours() -> Graded:
     grade_math(r"\boxed{\sin^2 x + \cos^2 x}", "1")
-    return lambda term, response, gold: (grade_gsm8k if term == "gsm8k" else grade_math)(response, gold).value
+    return lambda term, response, truth: (grade_gsm8k if term == "gsm8k" else grade_math)(response, truth).value
 
 
 def _by_math_verify() -> Graded:
     by_math_verify(r"$\sin^2 x + \cos^2 x$", "1")
-    return lambda term, response, gold: by_math_verify(response, gold)
+    return lambda term, response, truth: by_math_verify(response, truth)
 
 
 def _by_verl(module: str) -> Graded:
     scorer = importlib.import_module(f"verl.utils.reward_score.{module}")
 
-    def grade(term: str, response: str, gold: Any) -> float:
-        score = scorer.compute_score(response, _one(gold))
+    def grade(term: str, response: str, truth: Any) -> float:
+        score = scorer.compute_score(response, _one(truth))
         return float(score[0] if isinstance(score, tuple) else score)
 
     grade("", r"\boxed{x}", "x")
@@ -301,9 +301,9 @@ def _by_verl(module: str) -> Graded:
 def _by_trl() -> Graded:
     from trl.rewards import accuracy_reward
 
-    def grade(term: str, response: str, gold: Any) -> float:
-        gold = _one(gold)
-        solution = gold if "$" in gold or "\\boxed" in gold else f"${gold}$"
+    def grade(term: str, response: str, truth: Any) -> float:
+        truth = _one(truth)
+        solution = truth if "$" in truth or "\\boxed" in truth else f"${truth}$"
         return accuracy_reward([[{"role": "assistant", "content": response}]], [solution])[0] or 0.0
 
     return grade
@@ -318,16 +318,16 @@ def _by_inspect_ai() -> Graded:
 
     score = math()
 
-    def grade(term: str, response: str, gold: Any) -> float:
+    def grade(term: str, response: str, truth: Any) -> float:
         output = ModelOutput.from_content("mock", response)
         state = TaskState(model="mock/model", sample_id=0, epoch=0, input="", messages=[], output=output)
-        return float(asyncio.run(score(state, Target(_one(gold)))).value == CORRECT)
+        return float(asyncio.run(score(state, Target(_one(truth)))).value == CORRECT)
 
     return grade
 
 
-def _one(gold: Any) -> str:
-    return str(gold[0] if isinstance(gold, list) else gold)
+def _one(truth: Any) -> str:
+    return str(truth[0] if isinstance(truth, list) else truth)
 
 
 PEERS: dict[str, Callable[[], Graded]] = {
@@ -410,9 +410,9 @@ def run_peers(folder: Path | None) -> None:
             continue
         said = []
         for source, rows in sources.items():
-            results = [(grader.grade((term, text, gold)), right) for term, (text, gold, right) in rows]
-            seconds = [found[0] for found, _ in results if found is not None]
-            right = sum(found is not None and (found[1] == 1) == right for found, right in results)
+            results = [(grader.grade((term, text, truth)), right) for term, (text, truth, right) in rows]
+            seconds = [outcome[0] for outcome, _ in results if outcome is not None]
+            right = sum(outcome is not None and (outcome[1] == 1) == right for outcome, right in results)
             stopped = len(results) - len(seconds)
             mean, median = 1e6 * statistics.mean(seconds), 1e6 * statistics.median(seconds)
             share = f"{source} {right}/{len(rows)} {100 * right / len(rows):5.1f} %"
@@ -434,22 +434,22 @@ def run_hostile(folder: Path | None) -> None:
     clean["gsm8k()"] = [row for rows in gsm8k_rows(folder, 256).values() for row in rows][:1_024]
     mathematics = math_rows(folder, long=True)
     clean["math_equal()"] = [
-        (f"Attempt {i}. {text}", gold, right)
-        for i, (text, gold, right) in enumerate(mathematics[k % len(mathematics)] for k in range(1_024))
+        (f"Attempt {i}. {text}", truth, right)
+        for i, (text, truth, right) in enumerate(mathematics[k % len(mathematics)] for k in range(1_024))
     ]
     for name, node in (("gsm8k()", gsm8k()), ("math_equal()", math_equal())):
         program, rows = compile_reward(node), clean[name]
-        texts, golds = [r for r, _, _ in rows], [g for _, g, _ in rows]
-        mixed, mixed_golds = list(texts), list(golds)
+        texts, truths = [r for r, _, _ in rows], [g for _, g, _ in rows]
+        mixed, mixed_truths = list(texts), list(truths)
         for k, i in enumerate(range(5, len(rows), 10)):
             mixed[i] = f"{HOSTILE[k % len(HOSTILE)]} {i}" if k % 2 else HOSTILE[k % len(HOSTILE)]
             if "a+b+c+d" in mixed[i]:
                 mixed[i] = mixed[i].replace("^{60}", f"^{{{40 + k}}}")
-                mixed_golds[i] = f"(a+b+c+d)^{{{40 + k}}}"
-        program(Batch(texts, ground_truths=golds))  # starts the workers
+                mixed_truths[i] = f"(a+b+c+d)^{{{40 + k}}}"
+        program(Batch(texts, ground_truths=truths))  # starts the workers
         best: dict[str, float] = {}
         for _ in range(5 if name == "gsm8k()" else 2):
-            for side, responses, targets in (("clean", texts, golds), ("hostile", mixed, mixed_golds)):
+            for side, responses, targets in (("clean", texts, truths), ("hostile", mixed, mixed_truths)):
                 forget()
                 wall, cpu, scores = measured(lambda p=program, t=responses, g=targets: p(Batch(t, ground_truths=g)))
                 best[side] = min(wall, best.get(side, wall))

@@ -27,7 +27,7 @@ BOMBS = [
     r"\boxed{e^{e^{e^{e^{10}}}}}",
     r"\boxed{\sin(e^{e^{e^{e^{9}}}})}",
 ]
-GOLDS = ["(a+b+c+d)^{60}", r"\lfloor x \rfloor"]
+GROUND_TRUTHS = ["(a+b+c+d)^{60}", r"\lfloor x \rfloor"]
 
 
 def clean_rows(n: int) -> list[tuple[str, str]]:
@@ -79,20 +79,20 @@ def main() -> None:
     print(f"clean: {len(rows)} rows, {seconds:.1f} s, MB by tenths {_shown(memory)}")
     mixed = list(rows)
     for k, i in enumerate(range(options.every - 1, len(rows), options.every)):
-        mixed[i] = (BOMBS[k % len(BOMBS)], GOLDS[k % len(GOLDS)])
-    found, memory, seconds = run(mixed, pool, options.cpu_seconds)
+        mixed[i] = (BOMBS[k % len(BOMBS)], GROUND_TRUTHS[k % len(GROUND_TRUTHS)])
+    codes, memory, seconds = run(mixed, pool, options.cpu_seconds)
     bombs = [i for i in range(len(rows)) if mixed[i] is not rows[i]]
     others = set(range(len(rows))) - set(bombs)
-    differ = [i for i in others if found[i] != expected[i]]
+    differ = [i for i in others if codes[i] != expected[i]]
     workers = pool.processes()
     print(f"with {len(bombs)} bombs: {seconds:.1f} s, MB by tenths {_shown(memory)}")
     print(f"workers {[round(rss_mb(p)) for p in workers]} MB")
-    print("bombs:", dict(Counter(Status(found[i] // 10).name for i in bombs)))
-    print("other verdicts that differ:", len(differ), [(mixed[i], expected[i], found[i]) for i in differ[:3]])
+    print("bombs:", dict(Counter(Status(codes[i] // 10).name for i in bombs)))
+    print("other verdicts that differ:", len(differ), [(mixed[i], expected[i], codes[i]) for i in differ[:3]])
     pool.close()
     left = [pid for pid in workers if Path(f"/proc/{pid}").exists()]
     print("processes left:", left)
-    errors = sum(found[i] // 10 == Status.ERROR for i in bombs)
+    errors = sum(codes[i] // 10 == Status.ERROR for i in bombs)
     print("bombs that ended in an ERROR:", errors)
     raise SystemExit(1 if differ or left or errors else 0)
 

@@ -110,14 +110,14 @@ def by_reward_doctor(reward: Reward, data: Path) -> list[str]:
         str(_SUCCESS.get(reward.__name__, 0.0)),
     )
     try:
-        found = json.loads(done)
+        report = json.loads(done)
     except json.JSONDecodeError:
         return [done.strip()[-300:] or "no output"]
     exploits = [
-        f"{c['attack']}: {c['completion'][:50]!r} is paid {c['score']}" for c in found["failures"] if c["attack"]
+        f"{c['attack']}: {c['completion'][:50]!r} is paid {c['score']}" for c in report["failures"] if c["attack"]
     ]
-    counts = {kind: f"{n['failed']} of {n['total']}" for kind, n in found["by_category"].items()}
-    return [f"{found['profile']}; failed {counts}", *exploits]
+    counts = {kind: f"{n['failed']} of {n['total']}" for kind, n in report["by_category"].items()}
+    return [f"{report['profile']}; failed {counts}", *exploits]
 
 
 def by_rewardprobe(reward: Reward, data: Path) -> list[str]:
@@ -132,12 +132,12 @@ def by_rewardprobe(reward: Reward, data: Path) -> list[str]:
         )
         done = _run("rewardprobe.cli", "test", f"audit_peers::{reward.__name__}", "--dataset", str(tasks), "--json")
     try:
-        found = json.loads(done[done.index("{") :], strict=False)  # it wraps the lines inside its strings
+        report = json.loads(done[done.index("{") :], strict=False)  # it wraps the lines inside its strings
     except ValueError:
         return [done.strip()[-300:] or "no output"]
     return [
         f"{f['severity']} {f['family']}/{f['attack']}: {f['input'][:50]!r} is paid {f['actual_reward']}"
-        for family in found["families"]
+        for family in report["families"]
         for f in family["findings"]
     ]
 
@@ -162,9 +162,9 @@ def main(data: Path) -> None:
             ("rewardkit", by_us), ("reward-doctor", by_reward_doctor), ("rewardprobe", by_rewardprobe),
         ):  # fmt: skip
             began = time.monotonic()
-            found = auditor(reward, data)
-            print(f"-- {name}: {len(found)} lines, {time.monotonic() - began:.1f} s")
-            for line in found:
+            lines = auditor(reward, data)
+            print(f"-- {name}: {len(lines)} lines, {time.monotonic() - began:.1f} s")
+            for line in lines:
                 print(f"   {line[:200]}")
 
 

@@ -59,22 +59,22 @@ def outcome(converter: Callable[[Path, Path, str], None], run: Path, out: Path, 
             converter(actor, out, kind)
     except Exception as error:
         return f"{type(error).__name__}: {str(error).splitlines()[0][:60] if str(error) else ''}"
-    found = load_file(out / "model.safetensors")
+    tensors = load_file(out / "model.safetensors")
     adapter = next(out.rglob("adapter_model.safetensors"), None)
     if adapter is not None:
-        found |= load_file(adapter)
+        tensors |= load_file(adapter)
     wrong, cast = [], []
     for name, tensor in torch.load(run / "full.pt", weights_only=True).items():
         plain = name.removeprefix("base_model.model.").replace(".base_layer.", ".")
         name = name.replace(".default.", ".") if ".lora_" in name else plain
-        if name not in found:
+        if name not in tensors:
             if kind != "tied" or name != "lm_head.weight":
                 wrong.append(f"lacks {name}")
-        elif found[name].shape != tensor.shape:
-            wrong.append(f"{name} is {tuple(found[name].shape)}, should be {tuple(tensor.shape)}")
-        elif found[name].dtype != tensor.dtype:
-            cast.append(f"{name} cast from {tensor.dtype} to {found[name].dtype}".replace("torch.", ""))
-        elif not torch.equal(found[name], tensor):
+        elif tensors[name].shape != tensor.shape:
+            wrong.append(f"{name} is {tuple(tensors[name].shape)}, should be {tuple(tensor.shape)}")
+        elif tensors[name].dtype != tensor.dtype:
+            cast.append(f"{name} cast from {tensor.dtype} to {tensors[name].dtype}".replace("torch.", ""))
+        elif not torch.equal(tensors[name], tensor):
             wrong.append(f"{name} has other values")
     if wrong:
         return f"wrong: {wrong[0]} ({len(wrong)} tensors)"

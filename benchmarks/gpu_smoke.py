@@ -127,8 +127,8 @@ def batch(device: str, tokenizer: Any) -> Any:
         "attention_mask": torch.cat([torch.ones_like(prompts), mask], 1),
         "response_mask": mask,
     }
-    golds = np.array([{"style": "rule", "ground_truth": "4"} for _ in rows], dtype=object)
-    columns = {"reward_model": golds, "data_source": np.array(["smoke"] * len(rows), dtype=object)}
+    truths = np.array([{"style": "rule", "ground_truth": "4"} for _ in rows], dtype=object)
+    columns = {"reward_model": truths, "data_source": np.array(["smoke"] * len(rows), dtype=object)}
     columns["uid"] = np.array(["a"] * len(rows), dtype=object)
     moved = TensorDict({k: v.to(device) for k, v in tensors.items()}, batch_size=len(rows))
     return DataProto(batch=moved, non_tensor_batch=columns)
@@ -141,12 +141,12 @@ def manage(device: str, tokenizer: Any) -> tuple[str, Any]:
     from trainer_glue.verl import RewardManager
 
     manager = RewardManager(tokenizer=tokenizer, reward=FORMULA)
-    found = manager(batch(device, tokenizer))
-    check(found.device.type == device, f"the rewards are on {found.device}")
-    check(torch.equal(found.cpu(), manager(batch("cpu", tokenizer))), "the rewards differ from those on the CPU")
-    totals = found.sum(-1)
+    rewards = manager(batch(device, tokenizer))
+    check(rewards.device.type == device, f"the rewards are on {rewards.device}")
+    check(torch.equal(rewards.cpu(), manager(batch("cpu", tokenizer))), "the rewards differ from those on the CPU")
+    totals = rewards.sum(-1)
     check(totals.argmax().item() == 0 and totals[0] > totals[1] + 0.9, f"a wrong answer is paid best: {totals}")
-    return f"{FORMULA}: {[round(x, 2) for x in totals.tolist()]} on {found.device}", found
+    return f"{FORMULA}: {[round(x, 2) for x in totals.tolist()]} on {rewards.device}", rewards
 
 
 def sharded_model(device: str, tokenizer: Any) -> tuple[Any, Any]:

@@ -61,7 +61,7 @@ def in_batches(score: Callable[..., float]) -> Callable[..., list[float]]:
 
     def scores(data_sources: Any, solution_strs: Any, ground_truths: Any, extra_infos: Any, **_: Any) -> list[float]:
         rows = zip(data_sources, solution_strs, ground_truths, strict=True)
-        return [score(source, text, gold) for source, text, gold in rows]
+        return [score(source, text, truth) for source, text, truth in rows]
 
     return scores
 
@@ -85,7 +85,7 @@ def responses(tokenizer: Any, answers: Sequence[str], rows: int, *, unique: bool
     return lines if unique else [line for line in lines for _ in range(GROUP)]
 
 
-def batch(lines: list[list[int]], golds: Sequence[str]) -> DataProto:
+def batch(lines: list[list[int]], truths: Sequence[str]) -> DataProto:
     rows, width = len(lines), max(map(len, lines))
     ids = torch.zeros(rows, width, dtype=torch.long)
     mask = torch.zeros(rows, PROMPT + width, dtype=torch.long)
@@ -95,7 +95,7 @@ def batch(lines: list[list[int]], golds: Sequence[str]) -> DataProto:
         mask[i, PROMPT : PROMPT + len(line)] = 1
     column = {
         "data_source": np.array(["openai/gsm8k"] * rows, dtype=object),
-        "reward_model": np.array([{"ground_truth": golds[i % len(golds)]} for i in range(rows)], dtype=object),
+        "reward_model": np.array([{"ground_truth": truths[i % len(truths)]} for i in range(rows)], dtype=object),
         "extra_info": np.array([{"index": i} for i in range(rows)], dtype=object),
         "uid": np.array([f"p{i // GROUP}" for i in range(rows)], dtype=object),
     }
@@ -123,7 +123,7 @@ def main() -> None:
     parser = material.parser(__doc__, rounds=5)
     parser.add_argument("--rows", type=int, default=8192)
     args = parser.parse_args()
-    tokenizer, answers, golds = material.load(args)
+    tokenizer, answers, truths = material.load(args)
     print(
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, torch {torch.__version__}"
     )
@@ -132,7 +132,7 @@ def main() -> None:
     print("{:34}{:>9}{:>10}{:>10}{:>10}{:>8}{:>8}{:>12}{:>10}{:>8}".format(*heads))
     for kind in ("unique", "repeated"):
         lines = responses(tokenizer, answers, args.rows, unique=kind == "unique")
-        data = batch(lines, golds)
+        data = batch(lines, truths)
         for formula, score in REWARDS.items():
             print(f"{formula:34}{kind:>9}{row_of_table(tokenizer, lines, data, formula, score, args.rounds)}")
 

@@ -14,15 +14,15 @@ DATA = Path(os.environ.get("REWARDKIT_TEST_DATA", Path(__file__).resolve().paren
 
 def parser(description: str | None, *, rounds: int) -> argparse.ArgumentParser:
     """The arguments that say where the material is, and how often to measure."""
-    found = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    found.add_argument("--tokenizer", type=Path, default=DATA / "llama3_tokenizer")
-    found.add_argument("--answers", type=Path, default=DATA / "gsm8k_test.jsonl", help="lines with `answer`")
-    found.add_argument("--rounds", type=int, default=rounds)
-    return found
+    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--tokenizer", type=Path, default=DATA / "llama3_tokenizer")
+    options.add_argument("--answers", type=Path, default=DATA / "gsm8k_test.jsonl", help="lines with `answer`")
+    options.add_argument("--rounds", type=int, default=rounds)
+    return options
 
 
 def load(args: argparse.Namespace) -> tuple[Any, list[str], list[str]]:
-    """The tokenizer, the solutions and their gold answers; exits where they are not there."""
+    """The tokenizer, the solutions and their ground truths; exits where they are not there."""
     for path in (args.tokenizer, args.answers):
         if not path.exists():
             sys.exit(f"{path} is not there; give --tokenizer DIR and --answers FILE.jsonl (GSM8K's test file)")

@@ -42,8 +42,8 @@ WORDS = "so each of the pens costs two dollars and she buys then gives half away
 def write(path: Path, rows: int) -> None:
     rng, words = random.Random(0), WORDS.split()
     texts = [f"{' '.join(rng.choices(words, k=rng.randint(20, 60)))} = {i}.\n#### {i % 97}" for i in range(rows)]
-    golds = [str(i % 50) for i in range(rows)]
-    pq.write_table(pa.table({"response": texts, "ground_truth": golds, "group": [i // 8 for i in range(rows)]}), path)
+    truths = [str(i % 50) for i in range(rows)]
+    pq.write_table(pa.table({"response": texts, "ground_truth": truths, "group": [i // 8 for i in range(rows)]}), path)
 
 
 def measure(engine: str, formula: str, data: Path, out: Path) -> tuple[float, float, float]:
@@ -80,13 +80,13 @@ def main() -> None:
             print(f"{'':8} {'seconds':>8} {'first rows after':>17} {'rows/s then':>12} {'to local':>9}")
             taken: dict[str, list[tuple[float, float, float]]] = {"local": [], "ray": []}
             for _ in range(args.rounds):
-                for engine, found in taken.items():
-                    found.append(measure(engine, formula, data, Path(scratch, f"{engine}.parquet")))
+                for engine, times in taken.items():
+                    times.append(measure(engine, formula, data, Path(scratch, f"{engine}.parquet")))
             if Path(scratch, "local.parquet").read_bytes() != Path(scratch, "ray.parquet").read_bytes():
                 raise SystemExit(f"{formula}: the engines differ")
             pace = {}
-            for engine, found in taken.items():
-                total, first, pace[engine] = map(statistics.median, zip(*found, strict=True))
+            for engine, times in taken.items():
+                total, first, pace[engine] = map(statistics.median, zip(*times, strict=True))
                 ratio = pace[engine] / pace["local"]
                 print(f"{engine:8} {total:8.1f} {first:17.1f} {pace[engine]:12,.0f} {ratio:9.2f}", flush=True)
 

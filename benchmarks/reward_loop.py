@@ -59,11 +59,11 @@ class Actor(RewardLoopWorker):
         return time.process_time()
 
 
-def row(tokens: list[int], gold: str, index: int) -> DataProto:
+def row(tokens: list[int], truth: str, index: int) -> DataProto:
     ids = torch.tensor([tokens], dtype=torch.long)
     column = {
         "data_source": np.array(["openai/gsm8k"], dtype=object),
-        "reward_model": np.array([{"ground_truth": gold}], dtype=object),
+        "reward_model": np.array([{"ground_truth": truth}], dtype=object),
         "extra_info": np.array([{"index": index}], dtype=object),
         "raw_prompt": np.array([[{"role": "user", "content": "?"}]], dtype=object),
     }
@@ -74,21 +74,21 @@ def row(tokens: list[int], gold: str, index: int) -> DataProto:
 
 async def ask(actors: list[Any], rows: list[DataProto]) -> tuple[list[float], list[float]]:
     """Every row's score, and the second at which it came."""
-    start, ends = time.perf_counter(), [0.0] * len(rows)
+    start, finished = time.perf_counter(), [0.0] * len(rows)
 
     async def one(i: int) -> float:
         result = await actors[i % len(actors)].compute_score.remote(rows[i])
-        ends[i] = time.perf_counter() - start
+        finished[i] = time.perf_counter() - start
         return float(result["reward_score"])
 
-    return list(await asyncio.gather(*(one(i) for i in range(len(rows))))), ends
+    return list(await asyncio.gather(*(one(i) for i in range(len(rows))))), finished
 
 
 def round_of(actors: list[Any], rows: list[DataProto]) -> tuple[list[float], list[float], float]:
     """Scores, times of arrival, and the actors' own processor seconds."""
     before = sum(ray.get([a.spent.remote() for a in actors]))
-    scores, ends = asyncio.run(ask(actors, rows))
-    return scores, ends, sum(ray.get([a.spent.remote() for a in actors])) - before
+    scores, finished = asyncio.run(ask(actors, rows))
+    return scores, finished, sum(ray.get([a.spent.remote() for a in actors])) - before
 
 
 def start(folder: Path, tokenizer: Path, formula: str | None) -> list[Any]:
@@ -118,9 +118,9 @@ def main() -> None:
     parser = material.parser(__doc__, rounds=3)
     parser.add_argument("--rows", type=int, default=2048)
     args = parser.parse_args()
-    tokenizer, answers, golds = material.load(args)
+    tokenizer, answers, truths = material.load(args)
     lines = responses(tokenizer, answers, args.rows, unique=True)
-    clean = [row(line, golds[i % len(golds)], i) for i, line in enumerate(lines)]
+    clean = [row(line, truths[i % len(truths)], i) for i, line in enumerate(lines)]
     attacks = [tokenizer.encode(text, add_special_tokens=False) for text in HOSTILE]
     hostile = list(range(50, args.rows, 100))
     mixed = list(clean)
@@ -142,10 +142,10 @@ def main() -> None:
         last: dict[str, tuple[list[float], list[float]]] = {}
         for _ in range(args.rounds):
             for side in sides:
-                scores, ends, spent = round_of(actors[side], clean)
-                walls[side].append(max(ends))
+                scores, finished, spent = round_of(actors[side], clean)
+                walls[side].append(max(finished))
                 inside[side].append(spent)
-                last[side] = scores, ends
+                last[side] = scores, finished
         base = statistics.median(walls["verl naive"])
         for side in sides:
             wall = statistics.median(walls[side])
@@ -156,16 +156,17 @@ def main() -> None:
         print(f"{same} of {args.rows} rows are paid the same by both")
         side = "rewardkit, math_equal"
         expected, clean_ends = last[side]
-        scores, ends, _ = round_of(actors[side], mixed)
+        scores, finished, _ = round_of(actors[side], mixed)
         limit = max(clean_ends) + DEADLINE_S
         lost = sum(scores[i] != expected[i] for i in benign)
-        late = sum(ends[i] > limit for i in benign)
-        found = f"{lost} benign rows lost, {late} late"
-        last_benign = max(ends[i] for i in benign)
+        late = sum(finished[i] > limit for i in benign)
+        lost_rows = f"{lost} benign rows lost, {late} late"
+        last_benign = max(finished[i] for i in benign)
         print(
-            f"\n{len(hostile)} hostile rows among them, {side}: {found}; the last benign row after {last_benign:.2f} s"
+            f"\n{len(hostile)} hostile rows among them, {side}: {lost_rows}; "
+            f"the last benign row after {last_benign:.2f} s"
         )
-        print(f"({max(clean_ends):.2f} s without them), the last hostile row after {max(ends):.2f} s")
+        print(f"({max(clean_ends):.2f} s without them), the last hostile row after {max(finished):.2f} s")
         ray.shutdown()
 
 

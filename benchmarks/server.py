@@ -60,9 +60,9 @@ def main() -> None:
     command = [sys.executable, "-m", "rewardkit", "serve", FORMULA, "--port", "0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
-    found = re.search(r"http://\S+", server.stderr.readline())
-    assert found is not None
-    times, failures = asyncio.run(load(found[0], args.seconds, args.rows, server.pid))
+    address = re.search(r"http://\S+", server.stderr.readline())
+    assert address is not None
+    times, failures = asyncio.run(load(address[0], args.seconds, args.rows, server.pid))
     server.terminate()
     told = server.communicate()[1]
     cuts = statistics.quantiles(times, n=100)

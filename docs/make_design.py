@@ -24,30 +24,30 @@ def page() -> str:
 
 
 def table() -> str:
-    """A line for each room."""
-    lines = ["| room | imports | later |", "|---|---|---|"]
-    for room, (at_once, later) in imports().items():
-        lines.append(f"| `{room}` | {_names(at_once)} | {_names(later - at_once)} |")
+    """A line for each package."""
+    lines = ["| package | imports | later |", "|---|---|---|"]
+    for package, (at_once, later) in imports().items():
+        lines.append(f"| `{package}` | {_names(at_once)} | {_names(later - at_once)} |")
     return "\n" + "\n".join(lines) + "\n\n"
 
 
-def _names(found: set[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(found, key=str.lower)) or "-"
+def _names(modules: set[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(modules, key=str.lower)) or "-"
 
 
 def imports() -> Imports:
-    """For each room, what its modules import when they are imported, and what later; our own packages by name only."""
-    found: Imports = defaultdict(lambda: (set(), set()))
+    """For each package, what its modules import at once, and what later; our own packages by name only."""
+    imported: Imports = defaultdict(lambda: (set(), set()))
     for package in OURS:
         for path in sorted((ROOT / package).rglob("*.py")):
-            room = _room(path)
+            owner = _package(path)
             for name, is_later in _imported(ast.parse(path.read_text(encoding="utf-8"))):
                 if name != package:
-                    found[room][is_later].add(name)
-    return {room: found[room] for room in sorted(found)}
+                    imported[owner][is_later].add(name)
+    return {owner: imported[owner] for owner in sorted(imported)}
 
 
-def _room(path: Path) -> str:
+def _package(path: Path) -> str:
     inside = path.relative_to(ROOT).parts[:-1]
     depth = 2 if inside[0] == "rewardkit" or inside[1:2] != ("verl",) else 3
     return ".".join(inside[:depth])

@@ -1,7 +1,7 @@
 """Write docs/errors.md: `python docs/make_errors.py`. A test fails when the page is stale.
 
-What an error, a status or a diagnostic is, its severity and its example come from the code; what to do about it stands here. A
-code without a fix, or a fix without a code, is an error.
+What an error, a status or a diagnostic is, its severity and its example come from the code; what to do about it stands
+here. A code without a fix, or a fix without a code, is an error.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ AUDIT: Mapping[str, str] = {
     "paid-as-right": "Make the verdict stricter (`exactly_one_answer()`, a form with a marker), or grade with `math_equal`.",
     "last-counts": "`gsm8k() & exactly_one_answer()`, if hedging should not be free.",
     "part-paid": "Lower the shaping's share, or gate it by the verdict.",
-    "no-signal": "The reward pays every text the same: a gold column that is not read, or a form that no answer has.",
+    "no-signal": "The reward pays every text the same: a ground truth column that is not read, or a form that no answer has.",
     "gold-blind": "The reward looks at no gold: add a verdict, or read it as the style term that it is.",
     "padding-pays": "A `cap` on the length, or `brevity(...)`, `overlong(...)`.",
     "length-outweighs": "A smaller weight on the length, so that the verdict outweighs all of it.",
@@ -291,12 +291,12 @@ def _below_members(enum: type) -> dict[str, str]:
     """The texts that stand below an enum's members."""
     (tree,) = ast.parse(inspect.getsource(enum)).body
     assert isinstance(tree, ast.ClassDef)
-    found = {}
+    docs = {}
     for member, text in zip(tree.body, tree.body[1:], strict=False):
         if isinstance(member, ast.Assign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
             (name,) = (target.id for target in member.targets if isinstance(target, ast.Name))
-            found[name] = " ".join(str(text.value.value).split())
-    return found
+            docs[name] = " ".join(str(text.value.value).split())
+    return docs
 
 
 def _codes(producer: str, fixes: Mapping[str, str] | None = None) -> str:

@@ -19,7 +19,9 @@ for text, total, words, mark in zip(texts, scores.total, *scores.values.values()
 naive = recipe + 2 * gsm8k()
 (broken,) = [outcome.broken for outcome in check(naive, dominates(gsm8k()), examples=50) if not outcome.kept]
 wrong, right = broken.counterexample
-print(f"\n{naive}\n  pays {wrong.response!r} more than {right.response!r}, and the gold is {right.ground_truth}")
+print(
+    f"\n{naive}\n  pays {wrong.response!r} more than {right.response!r}, and the ground truth is {right.ground_truth}"
+)
 
 # Only right answers are paid for their words, and not for many of them.
 gated = when(gsm8k(), 2 + length(0.1, cap=0.5) + ends_with(".?!"), 0)

@@ -21,12 +21,12 @@ def make_dump(folder: Path) -> None:
         rows = [
             {
                 "input": "6 * 7?",
-                "output": f"{'well, ' * 10 * step}#### {gold}",
+                "output": f"{'well, ' * 10 * step}#### {ground_truth}",
                 "gts": "42",
                 "score": 1.0 * step,
                 "step": step,
             }
-            for gold in (42, 41, 42, 40)
+            for ground_truth in (42, 41, 42, 40)
         ]
         (folder / f"{step}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 

@@ -1,8 +1,8 @@
-"""What is scored, and what a score is: the nouns that every other room uses.
+"""What is scored, and what a score is: the nouns that every other package uses.
 
 A :class:`Sample` is one response with what is known about its prompt; a :class:`Batch` is many of them, in columns. A
-:class:`Score` is a value *and* a status, because "wrong", "did not answer", "the gold is unusable" and "the grader
-died" teach a policy different things. Nothing in here knows about formulas, terms or trainers.
+:class:`Score` is a value *and* a status, because "wrong", "did not answer", "the ground truth is unusable" and "the
+grader died" teach a policy different things. Nothing in here knows about formulas, terms or trainers.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Sample:
     response: str
     """The response's text, special tokens removed; of several turns the policy's last one that says something."""
     ground_truth: Any = None
-    """The gold answer, or None where the row has none."""
+    """The ground truth, or None where the row has none."""
     prompt: str | None = None
     data_source: str | None = None
     group: Hashable = None

@@ -61,7 +61,7 @@ class UnknownNameError(FormulaError):
 
 
 class CompileError(RewardKitError):
-    """A well-formed formula that this seam or batch can't carry."""
+    """A well-formed formula that this trainer or batch can't carry."""
 
     code = "compile"
 

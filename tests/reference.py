@@ -40,14 +40,14 @@ class Reference:
         self.directions = directions(root)
 
     def total(self, i: int) -> Value:
-        found = self.at(self.root, i)
-        if found.floored and found.value is not None:
+        value = self.at(self.root, i)
+        if value.floored and value.value is not None:
             floor = bounds(self.root).low
             if math.isinf(floor):
                 return Value(None, Status.ERROR)
             n = self.count(i)
-            return Value(floor, found.status, tokens=[0.0] * (n - 1) + [floor] if n else [])
-        return found
+            return Value(floor, value.status, tokens=[0.0] * (n - 1) + [floor] if n else [])
+        return value
 
     def count(self, i: int) -> int:
         return len(self.batch.tokens[i]) if self.batch.tokens is not None else 0
@@ -59,16 +59,16 @@ class Reference:
         return getattr(self, f"_{node.operation.json_name}")(node, args, i)
 
     def asked(self, node: Expression, args: list[Value]) -> list[Value]:
-        """A dear operand counts as a copy of a cheaper one that decides without it."""
+        """An expensive operand counts as a copy of a cheaper one that decides without it."""
         args, name = list(args), node.operation.json_name
         for k in sorted(range(len(args)), key=lambda k: price(node.args[k])):
-            dear = node.args[k]
-            if price(dear) < price_of("worker") or may_step_out(dear) or comes_later(dear):
+            expensive = node.args[k]
+            if price(expensive) < price_of("worker") or may_step_out(expensive) or comes_later(expensive):
                 continue
             for other, v in zip(node.args, list(args), strict=True):
-                if price(other) >= price(dear) or comes_later(other) or v.value is None or v.floored:
+                if price(other) >= price(expensive) or comes_later(other) or v.value is None or v.floored:
                     continue
-                least, most = bounds(dear).low, bounds(dear).high
+                least, most = bounds(expensive).low, bounds(expensive).high
                 if {"mul": v.value == 0, "minimum": v.value <= least, "maximum": v.value >= most}[name]:
                     args[k] = Value(v.value, v.status)
                     break
@@ -95,7 +95,7 @@ class Reference:
         column = run_term(node, self.batch.take([i]))
         status = Status(int(column.statuses[0]))
         if status in POLICY:
-            ends = node.term.failure_ends(node)
+            ends = node.term.failure_bounds(node)
             worst = ends.high if self.directions[node] is Direction.FALLS else ends.low
             mixed = self.directions[node] is Direction.MIXED
             return Value(worst, status, mixed, self.end(worst, i) if isinstance(node, TokenReward) else None)
@@ -287,11 +287,11 @@ class Reference:
         if args[0].status in POLICY:
             worst = 1.0 if self.directions[node] is Direction.FALLS else 0.0
             return Value(worst, args[0].status, args[0].floored)
-        own, found = self.batch.groups[i], []
+        own, members = self.batch.groups[i], []
         for j in range(len(self.batch)):
             if self.batch.groups[j] == own:
-                found.append(self.at(node.args[0], j))
-        present = [f for f in found if f.value is not None]
+                members.append(self.at(node.args[0], j))
+        present = [f for f in members if f.value is not None]
         equal = [f for f in present if f.value == args[0].value and f.status not in POLICY]
         return Value(len(equal) / len(present), args[0].status, args[0].floored)
 

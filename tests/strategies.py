@@ -54,20 +54,20 @@ def alpha(sample: Sample) -> Score:
 
 @term(bounds=(0, 1), optional=True)
 def beta(sample: Sample, scale: float = 1.0) -> Score:
-    found = scripted(sample.response, "beta")
-    return found if found.status else Score(min(1.0, abs(found.value)))
+    score = scripted(sample.response, "beta")
+    return score if score.status else Score(min(1.0, abs(score.value)))
 
 
 @term(verdict=True, optional=True)
 def right(sample: Sample) -> Score:
-    found = scripted(sample.response, "right")
-    return found if found.status else Score(float(found.value > 0))
+    score = scripted(sample.response, "right")
+    return score if score.status else Score(float(score.value > 0))
 
 
 @term(verdict=True, optional=True, cost="remote")
 def judged(sample: Sample, *, rubric: str = "x") -> Score:
-    found = scripted(sample.response, "judged")
-    return found if found.status else Score(float(found.value > 0))
+    score = scripted(sample.response, "judged")
+    return score if score.status else Score(float(score.value > 0))
 
 
 @term(bounds=(-1, 2), cost="worker")
@@ -77,8 +77,8 @@ def costly(sample: Sample) -> Score:
 
 @term(per_token=True, bounds=(-50, 50), optional=True)
 def dense(sample: Sample) -> Any:
-    found = scripted(sample.response, "dense")
-    return found if found.status else np.full(len(sample.tokens or ()), found.value / 3)
+    score = scripted(sample.response, "dense")
+    return score if score.status else np.full(len(sample.tokens or ()), score.value / 3)
 
 
 TERMS = {t.name: t for t in (alpha, beta, right, judged, costly, dense)}

@@ -21,9 +21,11 @@ def test_a_page_that_is_made_is_not_stale(name: str) -> None:
 
 def test_the_law_of_imports() -> None:
     imports = runpy.run_path(str(DOCS / "make_design.py"))["imports"]()
-    for room, (at_once, later) in imports.items():
-        if room.startswith("rewardkit"):
-            assert not (at_once | later) & {"torch", "transformers", "ray", "verl", "vllm", "trl", "trainer_glue"}, room
+    for package, (at_once, later) in imports.items():
+        if package.startswith("rewardkit"):
+            assert not (at_once | later) & {"torch", "transformers", "ray", "verl", "vllm", "trl", "trainer_glue"}, (
+                package
+            )
     assert imports["rewardkit.cli"][0] == {"rich", "typer"}  # rich by one module that a command loads
     assert "torch" in imports["trainer_glue.checkpoint"][0], "the reading of imports finds nothing"
 
@@ -43,10 +45,10 @@ def test_every_page_has_its_place() -> None:
     site = yaml.safe_load((DOCS.parent / "mkdocs.yml").read_text())
 
     def pages(entries: list[dict]) -> set[str]:
-        found = set()
+        targets = set()
         for entry in entries:
             (target,) = entry.values()
-            found |= {target} if isinstance(target, str) else pages(target)
-        return found
+            targets |= {target} if isinstance(target, str) else pages(target)
+        return targets
 
     assert pages(site["nav"]) == {path.name for path in DOCS.glob("*.md")}

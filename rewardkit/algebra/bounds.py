@@ -12,10 +12,10 @@ from rewardkit.algebra.operation import Expression
 
 def all_bounds(root: Expression) -> dict[Expression, Interval]:
     """The interval of every node of a formula; Conditions have [0, 1]."""
-    found: dict[Expression, Interval] = {}
+    bounds: dict[Expression, Interval] = {}
     for node in root.walk():
-        found[node] = node.operation.bounds(node, [found[a] for a in node.args], None)
-    return found
+        bounds[node] = node.operation.bounds(node, [bounds[a] for a in node.args], None)
+    return bounds
 
 
 def bounds(root: Expression) -> Interval:

@@ -10,7 +10,7 @@ from rewardkit.algebra.expression import Reward, TokenReward, Verdict
 from rewardkit.algebra.interval import UNIT
 from rewardkit.algebra.operations.calls import call_of
 from rewardkit.algebra.registry import enter_term
-from rewardkit.algebra.term import NEEDS, Cost, Ends, Need, P, Params, Term
+from rewardkit.algebra.term import NEEDS, Bounds, Cost, Need, P, Params, Term
 from rewardkit.errors import ParameterError, did_you_mean
 
 K = TypeVar("K", Reward, Verdict, TokenReward)
@@ -39,8 +39,8 @@ def term(*, per_token: Literal[True], **options: Any) -> _Decorator[TokenReward]
 @overload
 def term(
     *,
-    bounds: Ends | Callable[[Params], Ends] = ...,
-    floor: Ends = ...,
+    bounds: Bounds | Callable[[Params], Bounds] = ...,
+    floor: Bounds = ...,
     needs: Iterable[Need] | Callable[[Params], Iterable[Need]] = ...,
     reads: Iterable[Need] = ...,
     cost: Cost | Literal["cheap", "cpu", "worker", "remote"] = ...,
@@ -91,7 +91,7 @@ def term(*misplaced: object, verdict: bool = False, per_token: bool = False, **o
     if not callable(needs):
         unknown = [n for n in needs if n not in NEEDS]
         if unknown:
-            raise ParameterError(f"@term(needs=...): {unknown[0]!r} is no part of a row", hint=f"one of {NEEDS}")
+            raise ParameterError(f"@term(needs=...): unknown part of a row: {unknown[0]!r}", hint=f"one of {NEEDS}")
         options["needs"] = tuple(dict.fromkeys(("response", *needs, *(("tokens",) if per_token else ()))))
     if verdict:
         options.setdefault("bounds", (UNIT.low, UNIT.high))

@@ -28,12 +28,12 @@ class Interval:
         return Interval(-self.high, -self.low)
 
     def __mul__(self, other: Interval) -> Interval:
-        ends = [_times(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Interval(min(ends), max(ends))
+        corners = [_times(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Interval(min(corners), max(corners))
 
     def __truediv__(self, divisor: float) -> Interval:
-        ends = (self.low / divisor, self.high / divisor)
-        return Interval(min(ends), max(ends))
+        corners = (self.low / divisor, self.high / divisor)
+        return Interval(min(corners), max(corners))
 
     def hull(self, other: Interval) -> Interval:
         """The smallest interval that holds both."""

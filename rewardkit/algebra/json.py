@@ -98,7 +98,7 @@ def _rebuild(data: Any, terms: Mapping[str, Term[Any, Any]], depth: int) -> Any:
         if OPERATIONS.get(op) is Call:
             return _term(data, params, terms)
         if op not in OPERATIONS:
-            raise UnknownNameError(f"the JSON node {op!r} is no operation", hint=did_you_mean(op, OPERATIONS))
+            raise UnknownNameError(f"unknown operation in JSON: {op!r}", hint=did_you_mean(op, OPERATIONS))
         return OPERATIONS[op](**{name: _tuples(value) for name, value in params.items()}).apply(*args)
     except FormulaError:
         raise
@@ -111,14 +111,14 @@ def _term(data: dict[str, Any], params: dict[str, Any], terms: Mapping[str, Term
     if name not in terms:
         hint = did_you_mean(str(name), terms) or "pass your own terms as terms={name: term}"
         raise UnknownNameError(f"the term {name!r} is not in the vocabulary", hint=hint)
-    found = terms[name]
+    term = terms[name]
     identity = data.get("identity")
-    if identity is not None and list(found.identity) != list(identity):
+    if identity is not None and list(term.identity) != list(identity):
         raise ParseError(
-            f"the term {name!r} here is {found.identity}; the formula was written with {tuple(identity)}",
+            f"the term {name!r} here is {term.identity}; the formula was written with {tuple(identity)}",
             hint="its values may differ: review the change, then write the formula anew",
         )
-    return found.node(params)
+    return term.node(params)
 
 
 def _tuples(value: Any) -> Any:

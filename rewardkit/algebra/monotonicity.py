@@ -16,10 +16,12 @@ def directions(root: Expression) -> dict[Expression, Direction]:
     """Which way the total moves when a node rises, for every node; over all the places where a shared node stands."""
     intervals = all_bounds(root)
     nodes = list(root.walk())
-    found = dict.fromkeys(nodes, Direction.NONE)
-    found[root] = Direction.RISES
+    direction_of = dict.fromkeys(nodes, Direction.NONE)
+    direction_of[root] = Direction.RISES
     for node in reversed(nodes):  # parents before operands
         operands = [intervals[a] for a in node.args]
         for i, operand in enumerate(node.args):
-            found[operand] = found[operand].joined(node.operation.monotonicity(i, operands).then(found[node]))
-    return found
+            direction_of[operand] = direction_of[operand].joined(
+                node.operation.monotonicity(i, operands).then(direction_of[node])
+            )
+    return direction_of

@@ -18,7 +18,7 @@ from rewardkit.algebra.direction import Direction
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.print import Text
 from rewardkit.algebra.term import Term
-from rewardkit.algebra.values import Column, Values
+from rewardkit.algebra.values import TermColumn, Values
 from rewardkit.batch import Batch, Mask
 from rewardkit.errors import FormulaError, KindError
 
@@ -133,13 +133,13 @@ class Operation:
 
 def _rules(cls: type) -> dict[str, str]:
     """What a class must say, by name, and in a few words what that is: abstract methods, facts without a value."""
-    found: dict[str, str] = {}
+    rules: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        found.update((name, "") for name, kind in get_annotations(base).items() if "ClassVar" in str(kind))
+        rules.update((name, "") for name, kind in get_annotations(base).items() if "ClassVar" in str(kind))
         for name, rule in vars(base).items():
             if getattr(rule, "__isabstractmethod__", False):
-                found[name] = (rule.__doc__ or "").partition("\n")[0]
-    return found
+                rules[name] = (rule.__doc__ or "").partition("\n")[0]
+    return rules
 
 
 RULES: Final = tuple(_rules(Operation))
@@ -255,7 +255,7 @@ def may_step_out(node: Expression) -> bool:
 class Context:
     """What the arithmetic may look at beside the values of operands."""
 
-    columns: Mapping[Expression, Column]
+    columns: Mapping[Expression, TermColumn]
     """What each term said."""
     directions: Mapping[Expression, Direction]
     """Which way the total moves when a node rises."""

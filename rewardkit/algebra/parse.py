@@ -114,7 +114,7 @@ _WRONG: Final[Mapping[type[ast.AST], str]] = {
     ast.Or: "`or`: write `a | b`",
     ast.Not: "`not`: write `~a`",
     ast.IfExp: "`x if c else y`: write `when(c, x, y)`",
-    ast.Pow: "`**` is no operator of the algebra: multiply, or write a term",
+    ast.Pow: "the algebra has no operator `**`: multiply, or write a term",
     ast.Eq: "`==` compares formulas, not rows: write `(x >= v) & (x <= v)`",
 }
 
@@ -183,7 +183,7 @@ class _Builder:
         for step in reversed(spine):
             op = _BINARY.get(type(step.op))
             if op is None:
-                return self.fail(step, _WRONG.get(type(step.op), f"{type(step.op).__name__} is no operator here"))
+                return self.fail(step, _WRONG.get(type(step.op), f"unknown operator: {type(step.op).__name__}"))
             right = self.numeric(self.build(step.right), step.right)
             value = op(self.numeric(value, step.left), right)
         return value
@@ -208,7 +208,7 @@ class _Builder:
             return self.fail(node, "a chained comparison", hint="write (0 < x) & (x < 1)")
         op = _COMPARISON.get(type(node.ops[0]))
         if op is None:
-            return self.fail(node, _WRONG.get(type(node.ops[0]), f"{type(node.ops[0]).__name__} is no comparison here"))
+            return self.fail(node, _WRONG.get(type(node.ops[0]), f"unknown comparison: {type(node.ops[0]).__name__}"))
         left, right = self.build(node.left), self.build(node.comparators[0])
         if not isinstance(left, Expression) and isinstance(right, Expression):
             self.numeric(left, node.left)
@@ -216,14 +216,14 @@ class _Builder:
         return op(self.numeric(left, node.left), self.numeric(right, node.comparators[0]))
 
     def mapping(self, node: ast.Dict) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
+        entries: dict[Any, Any] = {}
         for k, v in zip(node.keys, node.values, strict=True):
             if not isinstance(k, ast.Constant) or isinstance(k.value, bool) or not isinstance(k.value, str | int):
                 return self.fail(k or node, "a key that is neither text nor an integer")  # type: ignore[no-any-return]
-            if k.value in found:
+            if k.value in entries:
                 return self.fail(k, f"the key {k.value!r} stands twice")  # type: ignore[no-any-return]
-            found[k.value] = self.build(v)
-        return found
+            entries[k.value] = self.build(v)
+        return entries
 
     def call(self, node: ast.Call) -> Any:
         args = [self.argument(a) for a in node.args]

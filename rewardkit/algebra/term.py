@@ -46,7 +46,7 @@ Need = Literal[
 NEEDS: Final[tuple[Need, ...]] = (
     "response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group", "turns",
 )  # fmt: skip
-Ends = tuple[float | None, float | None]
+Bounds = tuple[float | None, float | None]
 Params = Mapping[str, Any]
 
 
@@ -90,8 +90,8 @@ class Term(Generic[P, K]):
         *,
         kind: type[K],
         build: Callable[[Term[Any, K], tuple[tuple[str, Hashable], ...]], K],
-        bounds: Ends | Callable[[Params], Ends],
-        floor: Ends = (None, None),
+        bounds: Bounds | Callable[[Params], Bounds],
+        floor: Bounds = (None, None),
         needs: Iterable[Need] | Callable[[Params], Iterable[Need]] = ("response",),
         reads: Iterable[Need] = (),
         cost: Cost | str = Cost.CHEAP,
@@ -167,7 +167,7 @@ class Term(Generic[P, K]):
     def _check_floor(self, params: tuple[tuple[str, Hashable], ...]) -> None:
         """What a failure is paid lies within the bounds, or they would not be the formula's."""
         declared = self._declared_bounds(params)
-        low, high = self._failure_ends(declared)
+        low, high = self._failure_bounds(declared)
         if not declared.low <= low <= high <= declared.high:
             raise ParameterError(
                 f"the floor {self._floor} of {self.name} is not within its bounds {declared}",
@@ -231,21 +231,21 @@ class Term(Generic[P, K]):
         return self._declared_bounds(node.params)
 
     def _declared_bounds(self, params: tuple[tuple[str, Hashable], ...]) -> Interval:
-        ends = self._bounds(dict(params)) if callable(self._bounds) else self._bounds
-        return _interval(self.name, ends)
+        bounds = self._bounds(dict(params)) if callable(self._bounds) else self._bounds
+        return _interval(self.name, bounds)
 
-    def failure_ends(self, node: Given) -> Interval:
+    def failure_bounds(self, node: Given) -> Interval:
         """What a policy-caused failure is worth at worst: the bounds, with ``floor`` where an end is infinite."""
-        return Interval(*self._failure_ends(self.bounds(node)))
+        return Interval(*self._failure_bounds(self.bounds(node)))
 
-    def _failure_ends(self, declared: Interval) -> tuple[float, float]:
+    def _failure_bounds(self, declared: Interval) -> tuple[float, float]:
         low, high = self._floor
         return declared.low if low is None else low, declared.high if high is None else high
 
     def needs(self, node: Given) -> frozenset[Need]:
         """The parts of a row that a node of this term reads."""
-        found = self._needs(dict(node.params)) if callable(self._needs) else self._needs
-        return frozenset(found)
+        needs = self._needs(dict(node.params)) if callable(self._needs) else self._needs
+        return frozenset(needs)
 
     @property
     def may_be_inapplicable(self) -> bool:
@@ -306,11 +306,11 @@ def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _interval(name: str, ends: Ends) -> Interval:
-    low = float("-inf") if ends[0] is None else float(ends[0])
-    high = float("inf") if ends[1] is None else float(ends[1])
+def _interval(name: str, bounds: Bounds) -> Interval:
+    low = float("-inf") if bounds[0] is None else float(bounds[0])
+    high = float("inf") if bounds[1] is None else float(bounds[1])
     if not low <= high:
-        raise ParameterError(f"the term {name!r} declares the bounds {ends!r}; expected (low, high), low first")
+        raise ParameterError(f"the term {name!r} declares the bounds {bounds!r}; expected (low, high), low first")
     return Interval(low, high)
 
 

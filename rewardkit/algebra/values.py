@@ -15,7 +15,7 @@ NOT_RUN: Final = -1
 
 
 @dataclass(slots=True)
-class Column:
+class TermColumn:
     """Values and statuses of one term, and why rows have no value."""
 
     values: Floats
@@ -26,7 +26,7 @@ class Column:
     """For a token-level term: one array a row, as long as the row's token ids."""
 
     @classmethod
-    def unrun(cls, n: int, *, tokens: bool = False) -> Column:
+    def unrun(cls, n: int, *, tokens: bool = False) -> TermColumn:
         """A column of n rows that nothing has run for."""
         return cls(
             np.full(n, np.nan),
@@ -34,7 +34,7 @@ class Column:
             tokens=[np.zeros(0)] * n if tokens else None,
         )
 
-    def put(self, rows: Sequence[int], part: Column) -> None:
+    def put(self, rows: Sequence[int], part: TermColumn) -> None:
         """Write the results of some rows into their places."""
         self.values[rows] = part.values
         self.statuses[rows] = part.statuses

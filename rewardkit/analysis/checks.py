@@ -55,7 +55,7 @@ def _unbounded(program: Program, towards: Mapping[Expression, Direction]) -> Ite
         and not intervals[n].is_finite
         and towards[n] is not Direction.NONE
     ]
-    ends = _infinite(total)
+    directions = _infinite(total)
     shown: set[str] = set()
     for node in _straight(root).intersection(sources):
         if node.term is not None and node.term.builtin and towards[node] is not Direction.MIXED:
@@ -65,10 +65,10 @@ def _unbounded(program: Program, towards: Mapping[Expression, Direction]) -> Ite
     undeclared = [n for n in sources if n.term is not None and not n.term.builtin]
     yield FormulaDiagnostic(
         "unbounded-total",
-        f"the total is unbounded {' and '.join(ends)}, by {names}",
+        f"the total is unbounded {' and '.join(directions)}, by {names}",
         short(root),
         "declare @term(bounds=(low, high))" if undeclared else "cap it: clip(x, low, high), or the term's own cap",
-        certainty=Certainty.PROVED if shown.issuperset(ends) else Certainty.POSSIBLE,
+        certainty=Certainty.PROVED if shown.issuperset(directions) else Certainty.POSSIBLE,
     )
 
 
@@ -78,13 +78,13 @@ def _infinite(interval: Interval) -> list[str]:
 
 def _straight(root: Expression) -> set[Expression]:
     """The nodes that the total is a plain multiple of, other things equal: no clip, no choice, no condition between."""
-    found: set[Expression] = set()
+    summands: set[Expression] = set()
     stack = [root]
     while stack:
         node = stack.pop()
-        found.add(node)
+        summands.add(node)
         stack.extend(node.operation.multiples(node))
-    return found
+    return summands
 
 
 def _dead_branches(root: Expression) -> Iterator[FormulaDiagnostic]:

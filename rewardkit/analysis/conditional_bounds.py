@@ -27,13 +27,13 @@ def bounds_given(root: Expression, known: Mapping[Expression, Interval], case: C
         known: intervals to take for granted. Conditions are 0 or 1.
         case: which routes are taken; a route that looks at something else may go any way.
     """
-    found: dict[Expression, Interval] = {}
+    bounds: dict[Expression, Interval] = {}
     for node in root.walk():
         if node in known:
-            found[node] = known[node]
+            bounds[node] = known[node]
         else:
-            found[node] = node.operation.bounds(node, [found[a] for a in node.args], case)
-    return found
+            bounds[node] = node.operation.bounds(node, [bounds[a] for a in node.args], case)
+    return bounds
 
 
 def cases(root: Expression) -> list[Case]:
@@ -52,11 +52,11 @@ def cases(root: Expression) -> list[Case]:
 
 def live(root: Expression, case: Case) -> list[Expression]:
     """The nodes that can be paid in a case, parents first: none that is observed, or in a route that isn't taken."""
-    found: dict[Expression, None] = {}
+    nodes: dict[Expression, None] = {}
     stack: list[Expression] = [root]
     while stack:
         node = stack.pop()
-        if node not in found:
-            found[node] = None
+        if node not in nodes:
+            nodes[node] = None
             stack.extend(reversed(node.operation.paid(node, case)))
-    return list(found)
+    return list(nodes)

@@ -1,7 +1,7 @@
 """Two short texts that settle whether a wrong answer can outscore a right one.
 
 Bounds say that it may; a pair of texts, scored by the formula itself, says that it does. A few fixed texts are tried,
-on one gold answer: a wrong one can be padded, a right one can be terse. This is no search.
+on one ground truth: a wrong one can be padded, a right one can be terse. This is no search.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rewardkit.algebra.values import NOT_RUN
 from rewardkit.batch import Batch
 from rewardkit.engine.program import Program
 
-GOLD: Final = "42"
+GROUND_TRUTH: Final = "42"
 _WRONG: Final = "41"
 _FORMS: Final = (
     "#### {}",
@@ -35,7 +35,7 @@ _GIVEN: Final = frozenset({"response", "ground_truth", "data_source", "truncated
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class Counterexample:
     """A wrong text that earns more than a right one."""
 
     wrong: str
@@ -44,7 +44,7 @@ class Witness:
     right_total: float
 
 
-def find_witness(program: Program, verdicts: Collection[Expression], case: Case) -> Witness | None:
+def find_counterexample(program: Program, verdicts: Collection[Expression], case: Case) -> Counterexample | None:
     """The shortest wrong text, among a few, that outscores some right one; None when none does or it can't be run.
 
     Args:
@@ -64,7 +64,7 @@ def find_witness(program: Program, verdicts: Collection[Expression], case: Case)
     extra: dict[str, Any] = {by: value for by, value in case.items() if by != "data_source"}
     batch = Batch(
         texts,
-        ground_truths=[GOLD] * n,
+        ground_truths=[GROUND_TRUTH] * n,
         data_sources=[case.get("data_source")] * n,
         extra_infos=[extra] * n,
         truncated=[False] * n,
@@ -83,13 +83,13 @@ def find_witness(program: Program, verdicts: Collection[Expression], case: Case)
     if not higher:
         return None
     first = higher[0][1]
-    return Witness(texts[first], float(totals[first]), texts[low], float(totals[low]))
+    return Counterexample(texts[first], float(totals[first]), texts[low], float(totals[low]))
 
 
 def _texts() -> Iterator[str]:
     for words in _PADDING:
         for form in _FORMS:
-            for answer in (GOLD, _WRONG):
+            for answer in (GROUND_TRUTH, _WRONG):
                 text = " ".join([*["word"] * words, form.format(answer)])
                 yield text
                 yield f"{text}."

@@ -16,7 +16,7 @@ from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.operation import Case, short
 from rewardkit.algebra.operations.comparisons import FALSE, TRUE
 from rewardkit.analysis.conditional_bounds import bounds_given, cases, live
-from rewardkit.analysis.counterexample import Witness, find_witness
+from rewardkit.analysis.counterexample import Counterexample, find_counterexample
 from rewardkit.analysis.diagnostics import Certainty, FormulaDiagnostic
 from rewardkit.engine.program import Program
 
@@ -53,26 +53,28 @@ def dominance(program: Program, directions: Mapping[Expression, Direction]) -> I
             verdicts,
         )
         return
-    witness = find_witness(program, worst.verdicts, worst.case)
+    counterexample = find_counterexample(program, worst.verdicts, worst.case)
     causes = _causes(program, worst, directions)
     at = "".join(f" (where {by} is {value!r})" for by, value in worst.case.items() if value is not None)
     yield FormulaDiagnostic(
         "verdict-outweighed",
         f"a wrong answer can earn {_most(worst.wrong)} while a right one can earn {_least(worst)}{at}"
         + (f"; what outweighs {verdicts}: {', '.join(causes)}" if causes else "")
-        + (f". {_shown(witness)}" if witness else ""),
+        + (f". {_shown(counterexample)}" if counterexample else ""),
         verdicts,
         f"pay the rest only to right answers: when({short(worst.verdicts[0])}, 1 + ..., 0)"
         if causes
         else "the total falls where the verdict rises: look at its sign",
-        certainty=Certainty.POSSIBLE if witness is None else Certainty.PROVED,
+        certainty=Certainty.POSSIBLE if counterexample is None else Certainty.PROVED,
     )
 
 
 def _range(program: Program, case: Case, directions: Mapping[Expression, Direction]) -> _Range | None:
     root = program.reward
     paid = set(live(root, case))
-    verdicts = tuple(n for n in root.walk() if n in paid and directions[n] is not Direction.NONE and _reads_gold(n))
+    verdicts = tuple(
+        n for n in root.walk() if n in paid and directions[n] is not Direction.NONE and _reads_ground_truth(n)
+    )
     if not verdicts:
         return None
     wrong = bounds_given(root, dict.fromkeys(verdicts, FALSE), case)[root]
@@ -83,14 +85,14 @@ def _range(program: Program, case: Case, directions: Mapping[Expression, Directi
     return _Range(case, verdicts, wrong, right)
 
 
-def _reads_gold(node: Expression) -> bool:
+def _reads_ground_truth(node: Expression) -> bool:
     return node.term is not None and isinstance(node, Verdict) and "ground_truth" in node.term.needs(node)
 
 
 def _causes(program: Program, worst: _Range, directions: Mapping[Expression, Direction]) -> list[str]:
     """The other parts of the formula by how much they widen the gap, the widest first."""
     root = program.reward
-    found: list[tuple[float, str]] = []
+    causes: list[tuple[float, str]] = []
     base = bounds_given(root, {}, worst.case)
     for node in live(root, worst.case):
         if (node.term is None and "group" not in node.operation.needs()) or node in worst.verdicts:
@@ -104,25 +106,26 @@ def _causes(program: Program, worst: _Range, directions: Mapping[Expression, Dir
         right = bounds_given(root, {**dict.fromkeys(worst.verdicts, TRUE), **pinned}, worst.case)[root]
         narrower = worst.gap - _Range(worst.case, worst.verdicts, wrong, right).gap
         if narrower > 0:  # NaN, where two parts are unbounded, is not
-            found.append((narrower, f"{short(node)} {own}"))
+            causes.append((narrower, f"{short(node)} {own}"))
         elif not own.is_finite:
-            found.append((math.inf, f"{short(node)} {own}"))
-    return [text for _, text in sorted(found, key=lambda item: (-item[0], item[1]))]
+            causes.append((math.inf, f"{short(node)} {own}"))
+    return [text for _, text in sorted(causes, key=lambda item: (-item[0], item[1]))]
 
 
 def _most(interval: Interval) -> str:
     return f"at most {interval.high:g}" if math.isfinite(interval.high) else "any amount"
 
 
-def _least(found: _Range) -> str:
-    low = found.right.low
+def _least(ranges: _Range) -> str:
+    low = ranges.right.low
     return f"as little as {low:g}" if math.isfinite(low) else "an unbounded negative amount"
 
 
-def _shown(witness: Witness) -> str:
+def _shown(counterexample: Counterexample) -> str:
     return (
-        f"Of texts that were tried on the gold 42, {_text(witness.wrong)} earns {witness.wrong_total:g} "
-        f"and {_text(witness.right)} {witness.right_total:g}"
+        f"Of texts that were tried on the ground truth 42, {_text(counterexample.wrong)} earns "
+        f"{counterexample.wrong_total:g} "
+        f"and {_text(counterexample.right)} {counterexample.right_total:g}"
     )
 
 

@@ -18,7 +18,7 @@ from rewardkit.algebra.term import Cost
 from rewardkit.algebra.values import NOT_RUN, Values
 from rewardkit.analysis.checks import check
 from rewardkit.analysis.conditional_bounds import bounds_given
-from rewardkit.analysis.vocabulary import ends
+from rewardkit.analysis.vocabulary import bounds_pair
 from rewardkit.batch import Batch, Status
 from rewardkit.engine.placement import TokenEnds
 from rewardkit.engine.program import Program
@@ -40,7 +40,7 @@ def explain(program: Program) -> dict[str, Any]:
         "formula": repr(root),
         "fingerprint": fingerprint(root),
         "kind": type(root).__name__,
-        "bounds": ends(program.bounds),
+        "bounds": bounds_pair(program.bounds),
         "needs": sorted(program.needs),
         "cost": _cost(root),
         "names": list(program.names),
@@ -66,25 +66,25 @@ def explain_row(
     leaves = program.leaves(batch)
     scores = program.finish(leaves, step=batch.step, groups=batch.groups)
     values = program.trace(leaves, step=batch.step, groups=batch.groups)
-    found = explain(program)
-    found["tree"] = _tree(program, values)
-    found["row"] = {
+    explanation = explain(program)
+    explanation["tree"] = _tree(program, values)
+    explanation["row"] = {
         "total": _number(scores.total[0]),
         "status": Status(int(scores.status[0])).name.lower(),
         "reasons": {name: why[0] for name, why in scores.reasons.items() if 0 in why},
     }
     by_pattern = any(isinstance(node.operation, On) for node in program.reward.walk())
     if batch.tokens is None:
-        found["row"]["tokens_missing"] = "the row has no `tokens`: where the reward stands on them is not shown"
+        explanation["row"]["tokens_missing"] = "the row has no `tokens`: where the reward stands on them is not shown"
     elif token_ends is None and by_pattern:
-        found["row"]["tokens_missing"] = "`.on(pattern)` needs `token_texts` beside `tokens` to find its tokens"
+        explanation["row"]["tokens_missing"] = "`.on(pattern)` needs `token_texts` beside `tokens` to find its tokens"
     else:
         rewards = scores.token_rewards(np.ones((1, len(batch.tokens[0])), dtype=np.bool_), token_ends=token_ends)[0]
-        found["row"]["tokens"] = [
+        explanation["row"]["tokens"] = [
             {"index": i, "id": batch.tokens[0][i], **({"text": texts[i]} if texts else {}), "reward": float(rewards[i])}
             for i in np.flatnonzero(rewards).tolist()
         ]
-    return found
+    return explanation
 
 
 def _tree(program: Program, values: Mapping[Expression, Values]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _tree(program: Program, values: Mapping[Expression, Values]) -> dict[str, An
             "text": repr(node),
             "op": node.operation.json_name,
             "kind": type(node).__name__,
-            "bounds": ends(intervals[node]),
+            "bounds": bounds_pair(intervals[node]),
             "polarity": _DIRECTION[program.directions[node]],
             **({"cost": node.term.cost.value, "needs": sorted(node.term.needs(node))} if node.term is not None else {}),
             **({"name": names[node]} if node in names else {}),

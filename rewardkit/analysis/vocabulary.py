@@ -43,7 +43,7 @@ def _term(term: Term[Any, Any]) -> dict[str, Any]:
         "kind": term.kind.__name__,
         "signature": f"{term.name}{term.signature}",
         "parameters": [_parameter(p, hints[p.name]) for p in term.parameters],
-        "bounds": None if bounds is None else ends(bounds),
+        "bounds": None if bounds is None else bounds_pair(bounds),
         "needs": needs,
         "reads": sorted(term.reads),
         "cost": term.cost.value,
@@ -90,7 +90,7 @@ def _function(name: str, function: Function) -> dict[str, Any]:
     }
 
 
-def ends(interval: Interval) -> list[float | None]:
+def bounds_pair(interval: Interval) -> list[float | None]:
     """An interval for JSON: [low, high], None where it has no end."""
     return [end + 0.0 if math.isfinite(end) else None for end in (interval.low, interval.high)]  # + 0.0: no -0
 
@@ -102,14 +102,14 @@ def interval_text(bounds: list[float | None]) -> str:
 
 
 def _parameter(parameter: inspect.Parameter, annotation: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "name": parameter.name,
         "type": type_text(annotation),
         "required": parameter.default is parameter.empty,
     }
     if parameter.default is not parameter.empty:
-        found["default"] = parameter.default
-    return found
+        described["default"] = parameter.default
+    return described
 
 
 _SIGNS: Mapping[str, str] = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
@@ -133,15 +133,15 @@ def type_text(annotation: Any) -> str:
 
 
 def _constraints(metadata: tuple[Any, ...]) -> list[str]:
-    found = []
+    constraints = []
     for item in (part for m in metadata for part in (m, *getattr(m, "metadata", ()))):
         for field, sign in _SIGNS.items():
             if (value := getattr(item, field, None)) is not None:
-                found.append(f"{sign} {value:g}" if isinstance(value, int | float) else f"{sign} {value}")
+                constraints.append(f"{sign} {value:g}" if isinstance(value, int | float) else f"{sign} {value}")
         for field, words in (("min_length", "at least {} long"), ("max_length", "at most {} long")):
             if (value := getattr(item, field, None)) is not None:
-                found.append(words.format(value))
-    return found
+                constraints.append(words.format(value))
+    return constraints
 
 
 def _first_line(function: Callable[..., Any]) -> str:

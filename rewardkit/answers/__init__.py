@@ -11,7 +11,7 @@ from rewardkit.answers.grade import Grade
 from rewardkit.answers.gsm8k import MODES, GSM8KMode, grade_gsm8k
 from rewardkit.answers.latex.same import MathRules
 from rewardkit.answers.math_extract import extract_math
-from rewardkit.answers.math_grade import compare_math, gold_texts, grade_math, grade_math_many, shared_pool
+from rewardkit.answers.math_grade import compare_math, grade_math, grade_math_many, shared_pool, truth_texts
 from rewardkit.answers.plain import grade_exact, grade_numeric
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "compare_math",
     "extract",
     "extract_math",
-    "gold_texts",
+    "truth_texts",
     "grade_choice",
     "grade_exact",
     "grade_gsm8k",

@@ -63,8 +63,8 @@ _TAIL: Final = 2000
 _REACH: Final = 60
 
 
-def grade_choice(response: str, gold: object) -> Grade:
-    r"""Right when the one option letter that the response asserts is the gold's.
+def grade_choice(response: str, ground_truth: object) -> Grade:
+    r"""Right when the one option letter that the response asserts is the ground truth's.
 
     The letter after the last cue ("the answer is (C)", "故选C", ``\boxed{C}``) counts, else the only letter that stands
     alone in the response. Letters of a formula (``\boxed{F = ma}``) are no options; denied letters ("not A", "it can't
@@ -72,52 +72,52 @@ def grade_choice(response: str, gold: object) -> Grade:
 
     Args:
         response: what the model wrote.
-        gold: a letter, or a text that starts with or asserts one: ``C``, ``(C) Cecile``, ``C. because ...``.
+        ground_truth: a letter, or a text that starts with or asserts one: ``C``, ``(C) Cecile``, ``C. because ...``.
 
     >>> grade_choice("It can't be A or B, so the answer is C.", "C").value
     1.0
     """
-    letter = _gold_letter(gold)
+    letter = _truth_letter(ground_truth)
     if letter is None:
-        return bad_gold(gold)
+        return bad_gold(ground_truth)
     if len(response) > MAX_CHARS:
         return FAILED[Status.LIMIT]
     part = visible_part(response)
-    found = _asserted(response, *part) if part is not None else Status.NO_ANSWER
-    if not isinstance(found, Answer):
-        return FAILED[found]
-    return Grade(1.0 if found.text == letter else 0.0, Status.SCORED, "text", found)
+    answer = _asserted(response, *part) if part is not None else Status.NO_ANSWER
+    if not isinstance(answer, Answer):
+        return FAILED[answer]
+    return Grade(1.0 if answer.text == letter else 0.0, Status.SCORED, "text", answer)
 
 
-def _gold_letter(gold: object) -> str | None:
-    if not isinstance(gold, str):
+def _truth_letter(truth: object) -> str | None:
+    if not isinstance(truth, str):
         return None
-    text = gold.strip()
+    text = truth.strip()
     start = re.match(r"\\boxed\{\(?([A-Z])\)?\}|\(?([A-Z])(?:\)|[.:,)\s]|\Z)", text)
     if start is not None and (len(text) == 1 or _ARTICLE.match(text, start.end(2) if start[2] else len(text)) is None):
         return start[1] or start[2]
     if len(text) == 1 and text.isalpha():
         return text.upper()
-    found = _asserted(text, 0, len(text))
-    return found.text if isinstance(found, Answer) else None
+    answer = _asserted(text, 0, len(text))
+    return answer.text if isinstance(answer, Answer) else None
 
 
 def _formulas(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     """Where formulas stand that name no option."""
     if "$" not in text and "\\" not in text:
         return []
-    found = []
+    spans = []
     for match in _FORMULA.finditer(text, start, stop):
         content = next(g for g in match.group("a", "b", "c", "d") if g is not None)
         plain = _FONT.sub(" ", content)
         if _OPTIONS.match(plain) is None and _LETTER.search(content) is not None:
-            found.append(match.span())
-    return found
+            spans.append(match.span())
+    return spans
 
 
 def _letters(text: str, start: int, stop: int, formulas: list[tuple[int, int]]) -> list[re.Match[str]]:
     """Option letters that are not denied, in order. A denial reaches over a list: "can't be A or B"."""
-    found: list[re.Match[str]] = []
+    letters: list[re.Match[str]] = []
     denied_until = -1
     for match in _LETTER.finditer(text, start, stop):
         if any(low <= match.start() < high for low, high in formulas):
@@ -138,8 +138,8 @@ def _letters(text: str, start: int, stop: int, formulas: list[tuple[int, int]]) 
         if denied_until >= 0 and _CHAIN.match(text, denied_until, match.start()):
             denied_until = match.end()
             continue
-        found.append(match)
-    return found
+        letters.append(match)
+    return letters
 
 
 def _asserted(text: str, start: int, stop: int) -> Answer | Status:
@@ -154,15 +154,15 @@ def _asserted(text: str, start: int, stop: int) -> Answer | Status:
     for cue in reversed(list(_CUE.finditer(text, low, stop))):
         if any(first <= cue.start() < last for first, last in formulas):
             continue
-        found = _cued(text, letters, cue.end())
-        if found is None:
+        asserted = _cued(text, letters, cue.end())
+        if asserted is None:
             continue
         if cue["strong"] is None:
-            weak = weak or found
+            weak = weak or asserted
             continue
         if weak is not None and (not isinstance(weak, Answer) or _TURN.search(text, cue.end(), weak.span[0])):
             return weak
-        return found
+        return asserted
     if weak is not None:
         return weak
     if len({_name(m) for m in letters}) > 1:

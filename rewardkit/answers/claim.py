@@ -2,9 +2,9 @@
 
 Two readings. :func:`direct` reads what stands right after a marker (``18 dollars`` after ``####``): the number comes
 first. :func:`sentence` reads a sentence without a marker: its last number that is neither denied, nor the operand of a
-sum, nor beside the point (:mod:`rewardkit.answers.beside`). Both give a status where there isn't exactly one: a list, a
-range and "71 or 72" are AMBIGUOUS, "not 72" is no answer. Where claims are found in a response is the business of
-:mod:`rewardkit.answers.extract`.
+sum, nor beside the point (:mod:`rewardkit.answers.distractors`). Both give a status where there isn't exactly one: a
+list, a range and "71 or 72" are AMBIGUOUS, "not 72" is no answer. Where claims are found in a response is the business
+of :mod:`rewardkit.answers.extract`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from rewardkit.answers.beside import CLAUSES, is_beside, is_complement, is_price
+from rewardkit.answers.distractors import CLAUSES, is_complement, is_distractor, is_price
 from rewardkit.answers.number import NUMBER, Number, all_numbers, decimal, has_long_run, next_number, value_of
 from rewardkit.answers.scale import may_scale, scaled
 from rewardkit.answers.words import (
@@ -184,15 +184,15 @@ def _direct(text: str, pos: int) -> Claim | None:
     if value is None:
         return TOO_LONG if match["integer"] or match["bare"] else SEVERAL
     value, end = scaled(text, value, end)
-    found = Claim(Status.SCORED, value, match.start(), end)
+    claim = Claim(Status.SCORED, value, match.start(), end)
     if _CLOSED.match(text, end):
-        return found
+        return claim
     after = end if _OPERATOR.match(text, end) else closers_end(text, end)
     if _OPERATOR.match(text, after):
         result = _after_equals(text, end)
         if result is not None and result.status is Status.SCORED:
             return result
-        return found if _EQUALS.match(text[after:].lstrip()) else SEVERAL
+        return claim if _EQUALS.match(text[after:].lstrip()) else SEVERAL
     if is_glued(text, end):
         return SEVERAL
     if _DENIED_AFTER.match(text, end):
@@ -205,7 +205,7 @@ def _direct(text: str, pos: int) -> Claim | None:
             return SEVERAL
         end = following.end()  # "1/2, or 0.5" is one answer
         following = next_number(text, end, end + 80)
-    return found
+    return claim
 
 
 def _lead_end(text: str, pos: int) -> int:
@@ -251,7 +251,7 @@ def _joined(text: str, left_end: int, left_start: int, right: re.Match[str]) -> 
     return not (re.search(r"\bto\b", gap) and _PREPOSED_FROM.search(text, 0, left_start))
 
 
-# The common statement: "... she makes $18 every day", "... = 18 dollars". What stands before the number must be an
+# The common statement: "... she makes $18 every day", "... = 18 dollars". The prefix of the number must be an
 # equals sign or a word that joins it to nothing.
 _PLAIN_ENDING: Final = re.compile(
     r"(\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.(\d{1,15}))?(?:[ ][a-zA-Z']+)*[ .!*]*\Z", re.ASCII
@@ -353,7 +353,7 @@ def sentence(text: str) -> Claim:
         if deniable and _is_denied(text, match):
             denied = True
             continue
-        if i and is_beside(text, numbers[:i], match):
+        if i and is_distractor(text, numbers[:i], match):
             continue
         stop = numbers[i + 1].start() if i + 1 < len(numbers) else len(text)
         if i and len(numbers) - i <= _MOST_COMPLEMENTS and is_complement(text, numbers[i - 1], match, stop):
@@ -379,14 +379,14 @@ def sentence(text: str) -> Claim:
 
 def _without_parts(text: str, numbers: list[re.Match[str]]) -> list[re.Match[str]]:
     """The numbers of a text, without those that are part of the one before: ``3億5千万`` is one."""
-    found: list[re.Match[str]] = []
+    whole: list[re.Match[str]] = []
     stop = 0
     for match in numbers:
         if match.start() >= stop:
-            found.append(match)
+            whole.append(match)
             value = value_of(match)
             stop = match.end() if value is None else scaled(text, value, match.end())[1]
-    return found
+    return whole
 
 
 _MOST_COMPLEMENTS: Final = 8
@@ -396,7 +396,7 @@ _LONG_GAP: Final = 80
 
 
 _FORMULA_LEADS: Final = ("√", "^", "^{", "_{")
-"""What stands before a number that is a part of a formula, and not the statement's value: ``2^{10}``."""
+"""The prefix of a number that is a part of a formula, and not the statement's value: ``2^{10}``."""
 _UNIT_RAISED: Final = re.compile(
     r"(?<![^\W\d_])(?:[ckm]?m|ft|in|yd|mi|units?|meters?|feet|inches|\\text\{[^{}]*\}|\\mathrm\{[^{}]*\})\s?\^\s?\{?\Z"
 )

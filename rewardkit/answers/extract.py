@@ -4,8 +4,8 @@ The last marker is the claim: ``#### 72``, ``\boxed{72}``, ``<answer>72</answer>
 that disagree with nothing between them, or three distinct values, are AMBIGUOUS: an enumeration isn't an answer.
 What is denied before it or taken back after it claims nothing; "Wait, no, it's 18" claims 18.
 Reasoning up to the last ``</think>`` is not looked at. Text is searched with C-speed finds and read only near
-markers, so the work is linear in the text for any text; no text raises. What a claim is worth against a gold is the
-business of ``compare``.
+markers, so the work is linear in the text for any text; no text raises. What a claim is worth against a ground truth is
+the business of ``compare``.
 """
 
 from __future__ import annotations
@@ -83,11 +83,11 @@ def extract(response: str, *, mode: Mode = "flexible", prompt: str | None = None
             return _last_claim(response, read, stop)
     if mode == "strict":
         return Status.NO_ANSWER
-    found, offset = last_statement(response, start, stop, prompt)
-    if found.status is not Status.SCORED:
-        return found.status
-    first, end = offset + found.start, offset + found.end
-    return Answer(response[first:end], (first, end), "last-number", found.value)
+    claim, offset = last_statement(response, start, stop, prompt)
+    if claim.status is not Status.SCORED:
+        return claim.status
+    first, end = offset + claim.start, offset + claim.end
+    return Answer(response[first:end], (first, end), "last-number", claim.value)
 
 
 def _by_hashes(text: str) -> Answer | Status | None:
@@ -121,8 +121,8 @@ def _number(content: str) -> Claim | None:
     """The number behind a marker, where there is exactly one and the text is short."""
     if len(content) > _SHORT or content.startswith("#"):
         return None
-    found = _directly(content)
-    return found if found is not None and found.status is Status.SCORED else None
+    claim = _directly(content)
+    return claim if claim is not None and claim.status is Status.SCORED else None
 
 
 _SHORT: Final = 64
@@ -139,19 +139,19 @@ def _claims(text: str, marks: list[Mark], start: int, stop: int) -> list[_Read]:
     for i, mark in enumerate(marks):
         if mark.kind in _OUTER and i + 1 < len(marks) and marks[i + 1].begin < mark.end:
             continue  # "The answer is \\boxed{18}": the inner marker says it
-        found = _read(text, mark, stop)
+        claim = _read(text, mark, stop)
         if (
-            found is _WORDS
+            claim is _WORDS
             and mark.kind == "####"
             and i + 1 < len(marks)
             and marks[i + 1].begin < mark.end
             and _read(text, marks[i + 1], stop) is not None
         ):
             continue  # "#### The answer is 18": the label says it
-        if found is not None:
+        if claim is not None:
             if mark.kind in ("label", "boxed") and is_denied(text, mark.kind, mark.begin, start):
-                found = DENIED
-            read.append((mark, found))
+                claim = DENIED
+            read.append((mark, claim))
     return read
 
 
@@ -162,13 +162,13 @@ def _read(text: str, mark: Mark, stop: int) -> Claim | None:
     """What a mark claims; None when it turns out to be none (a heading, "the answer is that ...")."""
     content = text[mark.start : mark.end]
     if len(content) <= _SHORT:
-        found = _directly(content)
-        if found is not None or mark.kind == "label":
-            return found
+        claim = _directly(content)
+        if claim is not None or mark.kind == "label":
+            return claim
     content = fold(content)
-    found = direct(content)
-    if found is not None or mark.kind == "label":
-        return found
+    claim = direct(content)
+    if claim is not None or mark.kind == "label":
+        return claim
     if not _HAS_CONTENT.search(content):
         return NOTHING if mark.kind != "####" or not text[mark.end : stop].strip() else None
     if mark.kind == "####":
@@ -195,9 +195,9 @@ def _last_claim(text: str, read: list[_Read], stop: int) -> Answer | Status:
     claimed = read if len(read) == 1 else [r for r in read if not r[1].denied]
     if not claimed:
         return Status.NO_ANSWER
-    mark, found = claimed[-1]
-    if found.status is not Status.SCORED:
-        return found.status
+    mark, claim = claimed[-1]
+    if claim.status is not Status.SCORED:
+        return claim.status
     if len(claimed) > 1:
         values = {_value(text, r) for r in claimed if r[1].status is Status.SCORED}
         if len(values) >= 3:
@@ -206,7 +206,7 @@ def _last_claim(text: str, read: list[_Read], stop: int) -> Answer | Status:
         disagree = len(values) == 2 and _value(text, before) != _value(text, claimed[-1])
         if disagree and _NO_TEXT.match(text, before[0].end, max(before[0].end, mark.begin)):
             return Status.AMBIGUOUS
-    said = mark.start + found.end
+    said = mark.start + claim.end
     if stop - said >= LEAST_WORDS:
         limit = min(stop, mark.end + AFTERWORD)
         if (place := correction(text, said, limit)) is not None:
@@ -222,15 +222,15 @@ def _last_claim(text: str, read: list[_Read], stop: int) -> Answer | Status:
             return Status.NO_ANSWER
         if (" be " in afterword or " or " in afterword) and _HEDGED.search(afterword):
             return Status.AMBIGUOUS
-    if found is _WORDS:
+    if claim is _WORDS:
         return Answer(text[mark.start : mark.end].strip(), _trimmed(text, mark), mark.kind)
-    start, end = mark.start + found.start, mark.start + found.end
-    return Answer(text[start:end], (start, end), mark.kind, found.value)
+    start, end = mark.start + claim.start, mark.start + claim.end
+    return Answer(text[start:end], (start, end), mark.kind, claim.value)
 
 
 def _value(text: str, read: _Read) -> Number | str:
-    mark, found = read
-    return text[mark.start : mark.end].strip() if found.value is None else found.value
+    mark, claim = read
+    return text[mark.start : mark.end].strip() if claim.value is None else claim.value
 
 
 def _trimmed(text: str, mark: Mark) -> tuple[int, int]:

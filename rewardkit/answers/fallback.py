@@ -59,15 +59,15 @@ def last_statement(text: str, start: int, stop: int, prompt: str | None = None) 
             continue
         if prompt is not None and len(statement.split()) > 3 and text[left:right].strip() in prompt:
             return NOTHING, 0
-        found = (plain_statement(statement, digit - left) if statement.isascii() else None) or sentence(statement)
-        if found is NOTHING:  # digits in a name ("x2", "3rd"), a bullet
+        claim = (plain_statement(statement, digit - left) if statement.isascii() else None) or sentence(statement)
+        if claim is NOTHING:  # digits in a name ("x2", "3rd"), a bullet
             stop = left
             continue
-        if found.status is Status.SCORED and _has_twin(text, start, left, statement):
+        if claim.status is Status.SCORED and _has_twin(text, start, left, statement):
             return SEVERAL, 0
-        if found is DENIED:
+        if claim is DENIED:
             return NOTHING, 0
-        return found, left
+        return claim, left
     return NOTHING, 0
 
 
@@ -84,9 +84,9 @@ def _last_digit(text: str, start: int, stop: int) -> int:
     low = stop
     while True:
         low = max(start, low - 2048)
-        found = [m.start() for m in _DIGIT.finditer(text, low, min(stop, low + 2048))]
-        if found:
-            return found[-1]
+        digits = [m.start() for m in _DIGIT.finditer(text, low, min(stop, low + 2048))]
+        if digits:
+            return digits[-1]
 
 
 _NEAR: Final = 200
@@ -129,7 +129,7 @@ def _has_twin(text: str, start: int, left: int, statement: str) -> bool:
         text.rfind("\n", low, end), text.rfind(". ", low, end), text.rfind("? ", low, end), text.rfind("! ", low, end)
     )
     if cut < 0 and low > start:
-        return False  # what stands before is far longer
+        return False  # the prefix is far longer
     mine = statement.strip(" *_.")
     other = fold(text[max(cut + 1, low) : end]).strip(" *_")
     if other == mine or not any(map(str.isdigit, other)):

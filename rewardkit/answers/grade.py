@@ -17,8 +17,8 @@ class Grade:
     value: float
     """1.0 right, 0.0 wrong or without an answer, NaN when unscored."""
     status: Status
-    rung: str = ""
-    """The rung of the ladder that decided: ``text``, ``number``, ...; empty when nothing was compared."""
+    stage: str = ""
+    """The stage of the cascade that decided: ``text``, ``number``, ...; empty when nothing was compared."""
     answer: Answer | None = None
     reason: str = ""
     """Why there is no verdict, where there is none."""
@@ -45,27 +45,27 @@ def beyond_reading(error: BaseException, answer: Answer | None = None) -> Grade:
     return Grade(0.0, Status.LIMIT, answer=answer, reason=f"reading the response failed: {shown[:300]}")
 
 
-def blamed(error: BaseException, read_gold: Callable[[], object], gold: object) -> Grade:
+def blamed(error: BaseException, read_truth: Callable[[], object], ground_truth: object) -> Grade:
     """The grade where a grader failed: the response's fault, unless the ground truth can't be read without it either.
 
     Args:
         error: what the grader raised.
-        read_gold: grades an empty response against the same ground truth.
-        gold: the ground truth.
+        read_truth: grades an empty response against the same ground truth.
+        ground_truth: the ground truth.
     """
     try:
-        read_gold()
+        read_truth()
     except Exception:
-        return bad_gold(gold)
+        return bad_gold(ground_truth)
     return beyond_reading(error)
 
 
-def bad_gold(gold: object) -> Grade:
-    """The grade of any response to a gold that can't be used."""
+def bad_gold(ground_truth: object) -> Grade:
+    """The grade of any response to a ground truth that can't be used."""
     try:
-        shown = repr(gold)
+        shown = repr(ground_truth)
     except Exception:  # an integer of over 4300 digits, somebody's own class
-        shown = type(gold).__name__
+        shown = type(ground_truth).__name__
     return Grade(
         float("nan"),
         Status.BAD_GOLD,

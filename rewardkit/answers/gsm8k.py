@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from rewardkit.answers.compare import gold_number, gold_numbers
+from rewardkit.answers.compare import truth_number, truth_numbers
 from rewardkit.answers.extract import Answer, extract
 from rewardkit.answers.grade import FAILED, Grade, bad_gold
 from rewardkit.answers.number import Number
@@ -20,12 +20,12 @@ MODES: Final = ("flexible", "strict", *PRESETS, "trl")
 """``trl`` runs math-verify in a worker; the others are pure and take microseconds."""
 
 
-def grade_gsm8k(response: str, gold: object, *, mode: str = "flexible", prompt: str | None = None) -> Grade:
-    r"""Grade a response whose gold is one number, exactly.
+def grade_gsm8k(response: str, ground_truth: object, *, mode: str = "flexible", prompt: str | None = None) -> Grade:
+    r"""Grade a response whose ground truth is one number, exactly.
 
     Args:
         response: what the model wrote.
-        gold: a number, its text, a GSM8K solution (``... #### 72``), or a list of these of which any is right.
+        ground_truth: a number, its text, a GSM8K solution (``... #### 72``), or a list of these of which any is right.
         mode: ``flexible`` (default): the last marked answer (``####``, ``\boxed{}``, ``<answer>``, "the answer is"),
             else the last number that the response asserts; ``strict``: only the number after the last ``####``; or
             another library's convention by name, bug for bug: ``verl-strict``, ``verl-flexible``, ``lm-eval-strict``,
@@ -33,7 +33,7 @@ def grade_gsm8k(response: str, gold: object, *, mode: str = "flexible", prompt: 
         prompt: the question, where it is at hand; what is copied from it is no answer.
 
     Raises:
-        ParameterError: an unknown mode. Nothing about a response or gold raises.
+        ParameterError: an unknown mode. Nothing about a response or ground truth raises.
         MissingDependencyError: mode ``trl`` without math-verify.
 
     >>> grade_gsm8k("So she makes $18 every day.", "18").value
@@ -42,42 +42,42 @@ def grade_gsm8k(response: str, gold: object, *, mode: str = "flexible", prompt: 
     'AMBIGUOUS'
     """
     if mode in PRESETS:
-        return _by_preset(response, gold, mode)
+        return _by_preset(response, ground_truth, mode)
     if mode == "trl":
-        return grade_trl(response, gold)
+        return grade_trl(response, ground_truth)
     if mode not in ("flexible", "strict"):
         raise ParameterError(
             f"gsm8k got mode {mode!r}; expected one of {', '.join(MODES)}", hint=did_you_mean(str(mode), MODES)
         )
-    if type(gold) is str:
-        value = gold_number(gold)
+    if type(ground_truth) is str:
+        value = truth_number(ground_truth)
         if value is None:
-            return bad_gold(gold)
-        golds: tuple[Number, ...] = (value,)
+            return bad_gold(ground_truth)
+        ground_truths: tuple[Number, ...] = (value,)
     else:
-        golds = gold_numbers(gold)
-        if not golds:
-            return bad_gold(gold)
+        ground_truths = truth_numbers(ground_truth)
+        if not ground_truths:
+            return bad_gold(ground_truth)
     answer = extract(response, mode=mode, prompt=prompt)  # type: ignore[arg-type]
     if not isinstance(answer, Answer):
         return FAILED[answer]
     if answer.value is None:
         return Grade(0.0, Status.SCORED, "no-number", answer)
-    right = answer.value in golds and not is_opposite(gold, response, answer.span)
+    right = answer.value in ground_truths and not is_opposite(ground_truth, response, answer.span)
     return Grade(1.0 if right else 0.0, Status.SCORED, "number", answer)
 
 
-def _by_preset(response: str, gold: object, mode: str) -> Grade:
-    golds = [gold] if isinstance(gold, str | int) and not isinstance(gold, bool) else gold
+def _by_preset(response: str, truth: object, mode: str) -> Grade:
+    truths = [truth] if isinstance(truth, str | int) and not isinstance(truth, bool) else truth
     try:
-        texts = [str(g) for g in golds] if isinstance(golds, list | tuple) else []
+        texts = [str(g) for g in truths] if isinstance(truths, list | tuple) else []
     except ValueError:  # an integer of over 4300 digits
         texts = []
     if not texts:
-        return bad_gold(gold)
+        return bad_gold(truth)
     preset = PRESETS[mode]
-    found = preset.extract(response)
-    if found is None:
+    answer = preset.extract(response)
+    if answer is None:
         return FAILED[Status.NO_ANSWER]
-    right = any(preset.equal(found.text, text) for text in texts)
-    return Grade(1.0 if right else 0.0, Status.SCORED, "text", found)
+    right = any(preset.equal(answer.text, text) for text in texts)
+    return Grade(1.0 if right else 0.0, Status.SCORED, "text", answer)

@@ -15,10 +15,10 @@ MAX_MARKERS: Final = 256
 """Most answer markers in one response. Nobody concludes 256 times; a loop that prints boxes does."""
 
 MAX_CLAIM: Final = 4096
-"""Longest text after one marker (characters). The longest gold of the MATH data set has under 400."""
+"""Longest text after one marker (characters). The longest ground truth of the MATH data set has under 400."""
 
 MAX_DIGITS: Final = 1000
-"""Longest run of digits. Python refuses to read 4,301 digits, and 1,000 is far past every known gold."""
+"""Longest run of digits. Python refuses to read 4,301 digits, and 1,000 is far past every known ground truth."""
 
 MAX_EXPONENT: Final = 1000
 """Largest power of ten in scientific notation (``1e1000``), so that no number has more than about 2,000 digits."""

@@ -150,15 +150,15 @@ def closing_brace(text: str, opening: int, stop: int) -> tuple[int, int]:
     if end >= 0 and text.find("{", opening + 1, end) < 0 and text.find("\\", opening + 1, end) < 0:
         return end, 1
     depth = used = 0
-    for found in _BRACE.finditer(text, opening, stop):
+    for match in _BRACE.finditer(text, opening, stop):
         used += 1
-        brace = found[0]
+        brace = match[0]
         if brace == "{":
             depth += 1
         elif brace == "}":
             depth -= 1
             if depth == 0:
-                return found.start(), used
+                return match.start(), used
     return -1, used
 
 
@@ -225,9 +225,9 @@ def _labels(text: str, word: str, at: int, stop: int, marks: list[Mark]) -> None
             start = label.end()
             blank = _BLANK.match(text, start, min(stop, start + 100))
             first = blank.end() if blank is not None else start
-            found = _SENTENCE_END.search(text, first, min(stop, start + _LABEL_REACH))
-            end = found.start() if found is not None else min(stop, start + _LABEL_REACH)
-            if found is None and end < stop:
+            sentence_end = _SENTENCE_END.search(text, first, min(stop, start + _LABEL_REACH))
+            end = sentence_end.start() if sentence_end is not None else min(stop, start + _LABEL_REACH)
+            if sentence_end is None and end < stop:
                 end = right_edge(text, end, start)
             _add(marks, Mark("label", max(at - 1, 0), start, end))
             following = max(following, start)
@@ -245,8 +245,8 @@ def _other_labels(text: str, start: int, stop: int, marks: list[Mark]) -> None:
         begin = label.end()
         blank = _BLANK.match(text, begin, min(stop, begin + 100))
         limit = min(stop, begin + _LABEL_REACH)
-        found = _SENTENCE_END.search(text, blank.end() if blank is not None else begin, limit)
-        end = found.start() if found is not None else limit
-        if found is None and end < stop:
+        sentence_end = _SENTENCE_END.search(text, blank.end() if blank is not None else begin, limit)
+        end = sentence_end.start() if sentence_end is not None else limit
+        if sentence_end is None and end < stop:
             end = right_edge(text, end, begin)
         _add(marks, Mark("label", label.start(), begin, end))

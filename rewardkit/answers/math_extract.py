@@ -96,11 +96,11 @@ def extract_math(response: str, *, mode: Mode = "flexible") -> Answer | Status:
 
 
 def _outermost(boxes: list[Mark]) -> list[Mark]:
-    found: list[Mark] = []
+    outer: list[Mark] = []
     for box in boxes:
-        if not found or box.begin >= found[-1].end:
-            found.append(box)
-    return found
+        if not outer or box.begin >= outer[-1].end:
+            outer.append(box)
+    return outer
 
 
 def _last_mark(text: str, marks: list[Mark], boxes: list[Mark], stop: int) -> Mark | None:
@@ -270,9 +270,9 @@ def _unmarked(text: str, start: int, stop: int) -> Answer | Status:
             continue  # the full stop stands inside a formula
         if text[left:right].strip():
             question = text[left:right].rstrip().endswith("?")
-            found = None if question else _stated(text, left, right, "last-value")
-            if found is not None:
-                return found
+            answer = None if question else _stated(text, left, right, "last-value")
+            if answer is not None:
+                return answer
             if (
                 not question
                 and sentence(fold(text[left_edge(text, max(left, right - MAX_FORMULA), right) : right])).denied

@@ -1,7 +1,7 @@
 """Grading formula answers: one response at a time, or many at once over the worker pool.
 
-The ladder: equal text, exact number, form, lists and sets, identity at points, sympy in a worker. All but the last
-rung run in the calling process; what they leave open is asked of the workers in one go for a whole batch.
+The cascade: equal text, exact number, form, lists and sets, identity at points, sympy in a worker. All but the last
+stage run in the calling process; what they leave open is asked of the workers in one go for a whole batch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rewardkit.answers.latex.exact import exact
 from rewardkit.answers.latex.form import formula_text, text_key
 from rewardkit.answers.latex.matrices import reduce_matrices
 from rewardkit.answers.latex.parser import parse
-from rewardkit.answers.latex.same import Ladder, MathRules, Question
+from rewardkit.answers.latex.same import Cascade, MathRules, Question
 from rewardkit.answers.latex.tree import OverLimit, Tree, Unreadable, encoded, subtrees
 from rewardkit.answers.limits import MAX_BITS, MAX_FORMULA
 from rewardkit.answers.math_extract import extract_math, has_words
@@ -46,7 +46,7 @@ class _Open(Exception):
 
 
 class _BadGold(Exception):
-    """The gold can't be used."""
+    """The ground truth can't be used."""
 
 
 _shared: dict[int, Pool] = {}
@@ -66,36 +66,36 @@ def shared_pool() -> Pool:
 
 def grade_math(
     response: str,
-    gold: object,
+    ground_truth: object,
     *,
     mode: Mode = "flexible",
     rules: MathRules = _DEFAULT_RULES,
     cpu_seconds: float = CPU_SECONDS,
     pool: Pool | None = None,
 ) -> Grade:
-    r"""Grade a response whose gold is a formula, number or words, in LaTeX or plain.
+    r"""Grade a response whose ground truth is a formula, number or words, in LaTeX or plain.
 
     Args:
         response: what the model wrote.
-        gold: the answer (``\frac{1}{2}``), a solution that marks it (``\boxed{}``, ``####``), or a list of these of
-            which any is right.
+        ground_truth: the answer (``\frac{1}{2}``), a solution that marks it (``\boxed{}``, ``####``), or a list of
+            these of which any is right.
         mode: ``flexible`` or ``strict``, see :func:`~rewardkit.answers.math_extract.extract_math`.
         rules: the contested rules.
         cpu_seconds: a worker's CPU time for one question to sympy; an answer that uses it up is TIMEOUT (scored 0), a
-            gold that does is BAD_GOLD.
+            ground truth that does is BAD_GOLD.
         pool: the workers; None: this process's shared pool.
 
     >>> grade_math(r"\boxed{\frac{36}{2}}", "18").value
     1.0
-    >>> grade_math(r"so it is $(x+1)^2$.", "x^2 + 2x + 1").rung
+    >>> grade_math(r"so it is $(x+1)^2$.", "x^2 + 2x + 1").stage
     'identity'
     """
-    return grade_math_many([response], [gold], mode=mode, rules=rules, cpu_seconds=cpu_seconds, pool=pool)[0]
+    return grade_math_many([response], [ground_truth], mode=mode, rules=rules, cpu_seconds=cpu_seconds, pool=pool)[0]
 
 
 def grade_math_many(
     responses: Sequence[str],
-    golds: Sequence[object],
+    ground_truths: Sequence[object],
     *,
     mode: Mode = "flexible",
     rules: MathRules = _DEFAULT_RULES,
@@ -107,7 +107,7 @@ def grade_math_many(
 
     Args:
         responses: what the model wrote.
-        golds: one gold for each, as in :func:`grade_math`.
+        ground_truths: one ground truth for each, as in :func:`grade_math`.
         mode: as in :func:`grade_math`.
         rules: as in :func:`grade_math`.
         cpu_seconds: as in :func:`grade_math`.
@@ -122,7 +122,7 @@ def grade_math_many(
         still: list[int] = []
         for i in waiting:
             try:
-                grades[i] = _grade(responses[i], golds[i], mode, rules, known)
+                grades[i] = _grade(responses[i], ground_truths[i], mode, rules, known)
             except _Open as question:
                 asked[question.asked] = None
                 still.append(i)
@@ -135,7 +135,7 @@ def grade_math_many(
 
 
 def compare_math(
-    gold: str,
+    ground_truth: str,
     answer: str,
     *,
     rules: MathRules = _DEFAULT_RULES,
@@ -144,16 +144,16 @@ def compare_math(
 ) -> Comparison:
     r"""Compare two short answers as mathematics, without extraction.
 
-    A pair over a static limit, or one that no worker could decide, is unequal; the rung says ``limit`` or
+    A pair over a static limit, or one that no worker could decide, is unequal; the stage says ``limit`` or
     ``undecided``.
 
     >>> compare_math(r"\frac{\sqrt{3}}{3}", r"1/\sqrt{3}")
-    Comparison(equal=True, rung='identity')
+    Comparison(equal=True, stage='identity')
     """
     known: dict[_Asked, bool | Result] = {}
     while True:
         try:
-            return Comparison(*_compare(gold, answer, rules, known))
+            return Comparison(*_compare(ground_truth, answer, rules, known))
         except _Open as question:
             _ask([question.asked], known, rules, cpu_seconds, None, pool or shared_pool())
         except (OverLimit, _BadGold):
@@ -170,32 +170,32 @@ def _ask(
     budget_seconds: float | None,
     pool: Pool,
 ) -> None:
-    calls = [(question, encoded(gold), encoded(answer), rules.assume_positive) for question, gold, answer in asked]
+    calls = [(question, encoded(truth), encoded(answer), rules.assume_positive) for question, truth, answer in asked]
     results = pool.run_many(_SYMBOLIC, calls, cpu_seconds=cpu_seconds, budget_seconds=budget_seconds)
     for key, result in zip(asked, results, strict=True):
         known[key] = bool(result.value) if result.outcome is Outcome.DONE else result
 
 
-def _grade(response: str, gold: object, mode: Mode, rules: MathRules, known: dict[_Asked, bool | Result]) -> Grade:
+def _grade(response: str, truth: object, mode: Mode, rules: MathRules, known: dict[_Asked, bool | Result]) -> Grade:
     try:
-        golds = gold_texts(gold)
+        truths = truth_texts(truth)
     except Exception:
-        return bad_gold(gold)
-    if not golds:
-        return bad_gold(gold)
+        return bad_gold(truth)
+    if not truths:
+        return bad_gold(truth)
     try:
         answer = extract_math(response, mode=mode)
     except Exception as error:
         return beyond_reading(error)
     if not isinstance(answer, Answer):
-        if mode == "flexible" and any(_is_whole(response, g) for g in golds):
+        if mode == "flexible" and any(_is_whole(response, g) for g in truths):
             return Grade(1.0, Status.SCORED, "text")
         return FAILED[answer]
     bad = 0
-    rung = ""
-    for text in golds:
+    stage = ""
+    for text in truths:
         try:
-            equal, rung = _compare(text, answer.text, rules, known)
+            equal, stage = _compare(text, answer.text, rules, known)
         except OverLimit as limit:
             return Grade(0.0, Status.LIMIT, "", answer, f"the answer is over the limit on {limit}")
         except _BadGold:
@@ -208,16 +208,16 @@ def _grade(response: str, gold: object, mode: Mode, rules: MathRules, known: dic
         except Exception as error:
             return beyond_reading(error, answer)
         if equal or (mode == "flexible" and _is_whole(response, text)):
-            return Grade(1.0, Status.SCORED, rung, answer)
-    if bad == len(golds):
-        return bad_gold(gold)
-    if answer.marker == "boxed" and answer.text.count(",") and response[answer.span[0]] == "\\" and rung == "list":
-        return Grade(0.0, Status.AMBIGUOUS, rung, answer, "several boxes")
-    return Grade(0.0, Status.SCORED, rung, answer)
+            return Grade(1.0, Status.SCORED, stage, answer)
+    if bad == len(truths):
+        return bad_gold(truth)
+    if answer.marker == "boxed" and answer.text.count(",") and response[answer.span[0]] == "\\" and stage == "list":
+        return Grade(0.0, Status.AMBIGUOUS, stage, answer, "several boxes")
+    return Grade(0.0, Status.SCORED, stage, answer)
 
 
-def _is_whole(response: str, gold: str) -> bool:
-    return len(response) < MAX_FORMULA and response.strip() == gold.strip()
+def _is_whole(response: str, truth: str) -> bool:
+    return len(response) < MAX_FORMULA and response.strip() == truth.strip()
 
 
 class _Failed(Exception):
@@ -260,13 +260,13 @@ r"""Another letter: ``\text{(A)}, \text{(C)}`` are two options, and not the opti
 
 
 def _option(text: str) -> re.Match[str] | None:
-    found = _OPTION.match(text)
-    return None if found is None or _MORE.match(found[2]) or _OPTION.match(found[2]) is not None else found
+    option = _OPTION.match(text)
+    return None if option is None or _MORE.match(option[2]) or _OPTION.match(option[2]) is not None else option
 
 
-def _blame(verdict: Result, question: Question, one: Tree, other: Tree, gold: Tree) -> _Asked | None:
+def _blame(verdict: Result, question: Question, one: Tree, other: Tree, truth: Tree) -> _Asked | None:
     """What to ask of the ground truth alone: where that ends in the same way, the response is not to blame."""
-    own = other if other in set(subtrees(gold)) and one not in set(subtrees(gold)) else one
+    own = other if other in set(subtrees(truth)) and one not in set(subtrees(truth)) else one
     if verdict.outcome is Outcome.TIMEOUT:
         return question, own, own
     if verdict.outcome is Outcome.FAILED:
@@ -274,27 +274,27 @@ def _blame(verdict: Result, question: Question, one: Tree, other: Tree, gold: Tr
     return None
 
 
-def _compare(gold: str, answer: str, rules: MathRules, known: dict[_Asked, bool | Result]) -> tuple[bool, str]:
-    """The ladder on two texts."""
-    if gold == answer:
+def _compare(truth: str, answer: str, rules: MathRules, known: dict[_Asked, bool | Result]) -> tuple[bool, str]:
+    """The cascade on two texts."""
+    if truth == answer:
         return True, "text"
-    left, right = _PLAIN.match(gold), _PLAIN.match(answer)
+    left, right = _PLAIN.match(truth), _PLAIN.match(answer)
     if left is not None and right is not None:
         return int(left[1]) == int(right[1]), "number"
-    if opposed(gold, answer):
+    if opposed(truth, answer):
         return False, "words"
-    gold, answer = usual_spelling(gold), usual_spelling(answer)
-    if len(answer) <= MAX_FORMULA and text_key(gold) == text_key(answer):
+    truth, answer = usual_spelling(truth), usual_spelling(answer)
+    if len(answer) <= MAX_FORMULA and text_key(truth) == text_key(answer):
         return True, "text"
 
-    own, given = _option(gold), _option(answer)
+    own, given = _option(truth), _option(answer)
     if own is not None and given is not None:
         return own[1] == given[1] and _compare(own[2], given[2], rules, known)[0], "text"
-    for option, other in ((own, answer), (given, gold)):
+    for option, other in ((own, answer), (given, truth)):
         if option is not None and (letter := _LETTER.match(other)) is not None:
             return letter[1] == option[1], "text"
     if own is not None or given is not None:
-        texts = gold if own is None else own[2], answer if given is None else given[2]
+        texts = truth if own is None else own[2], answer if given is None else given[2]
         return _compare(texts[0], texts[1], rules, known)
 
     def ask(question: Question, one: Tree, other: Tree) -> bool:
@@ -303,8 +303,8 @@ def _compare(gold: str, answer: str, rules: MathRules, known: dict[_Asked, bool 
         if verdict is None:
             raise _Open(key)
         if isinstance(verdict, Result):
-            assert gold_tree is not None  # else nothing is asked
-            itself = _blame(verdict, question, one, other, gold_tree)
+            assert truth_tree is not None  # else nothing is asked
+            itself = _blame(verdict, question, one, other, truth_tree)
             if itself is not None:
                 own = known.get(itself)
                 if own is None:
@@ -315,20 +315,20 @@ def _compare(gold: str, answer: str, rules: MathRules, known: dict[_Asked, bool 
         return verdict
 
     try:
-        gold_tree = _tree(gold, True)
+        truth_tree = _tree(truth, True)
     except Exception:
         raise _BadGold from None
     answer_tree = _tree(answer, True)
-    if gold_tree is None or answer_tree is None:
+    if truth_tree is None or answer_tree is None:
         return False, "unreadable"
-    ladder = Ladder(rules, ask)
-    if ladder.same(gold_tree, answer_tree):
-        return True, ladder.rung
-    if (gold_tree[0] == "list") != (answer_tree[0] == "list") and ("," in gold and "," in answer):
-        gold_tree, answer_tree = _tree(gold, False), _tree(answer, False)
-        if gold_tree is not None and answer_tree is not None and ladder.same(gold_tree, answer_tree):
-            return True, ladder.rung
-    return False, ladder.rung
+    cascade = Cascade(rules, ask)
+    if cascade.same(truth_tree, answer_tree):
+        return True, cascade.stage
+    if (truth_tree[0] == "list") != (answer_tree[0] == "list") and ("," in truth and "," in answer):
+        truth_tree, answer_tree = _tree(truth, False), _tree(answer, False)
+        if truth_tree is not None and answer_tree is not None and cascade.same(truth_tree, answer_tree):
+            return True, cascade.stage
+    return False, cascade.stage
 
 
 @functools.lru_cache(maxsize=16_384)
@@ -356,28 +356,28 @@ _LABELLED: Final = re.compile(r"\banswers?\b(?:\s+is\b|\s*:)", re.IGNORECASE)
 
 
 @functools.lru_cache(maxsize=16_384)
-def _gold_text(gold: str) -> str | None:
-    body = gold.strip()
+def _truth_text(truth: str) -> str | None:
+    body = truth.strip()
     if not body:
         return None
     if "\\boxed" in body or "\\fbox" in body:
-        found = extract_math(body, mode="strict")
-        return found.text if isinstance(found, Answer) else None
+        answer = extract_math(body, mode="strict")
+        return answer.text if isinstance(answer, Answer) else None
     if "####" in body:
         return body.rpartition("####")[2].strip() or None
     if _LABELLED.search(body) or (len(body) > 200 and has_words(body)):
-        found = extract_math(body)
-        return found.text if isinstance(found, Answer) else body
+        answer = extract_math(body)
+        return answer.text if isinstance(answer, Answer) else body
     return body
 
 
-def formula_fault(gold: object) -> str | None:
-    """Why only the very same text could equal a gold, in words that follow it; None where it is a formula or words.
+def formula_fault(ground_truth: object) -> str | None:
+    """Why only the very same text could equal a ground truth, in words that follow it; else None.
 
-    Needs no response and no worker. Of a list of golds one good entry is enough.
+    Needs no response and no worker. Of a list of ground truths one good entry is enough.
     """
     fault: str | None = "is missing or empty"
-    for text in gold_texts(gold):
+    for text in truth_texts(ground_truth):
         try:
             if _tree(text, True) is not None or has_words(text):
                 return None
@@ -387,22 +387,26 @@ def formula_fault(gold: object) -> str | None:
     return fault
 
 
-def gold_texts(gold: object) -> tuple[str, ...]:
-    """The acceptable answers of a gold, as texts; empty when it is unusable."""
-    if isinstance(gold, str):
-        text = _gold_text(gold)
+def truth_texts(ground_truth: object) -> tuple[str, ...]:
+    """The acceptable answers of a ground truth, as texts; empty when it is unusable."""
+    if isinstance(ground_truth, str):
+        text = _truth_text(ground_truth)
         return () if text is None else (text,)
-    if isinstance(gold, bool) or gold is None:
+    if isinstance(ground_truth, bool) or ground_truth is None:
         return ()
-    if isinstance(gold, int):
-        return (repr(int(gold)),) if gold.bit_length() <= MAX_BITS else ()
-    if isinstance(gold, float):  # numpy's float64 is one, and its repr is no number
-        return (repr(float(gold)),) if gold == gold and abs(gold) != float("inf") else ()
-    tolist = getattr(gold, "tolist", None)
+    if isinstance(ground_truth, int):
+        return (repr(int(ground_truth)),) if ground_truth.bit_length() <= MAX_BITS else ()
+    if isinstance(ground_truth, float):  # numpy's float64 is one, and its repr is no number
+        return (
+            (repr(float(ground_truth)),) if ground_truth == ground_truth and abs(ground_truth) != float("inf") else ()
+        )
+    tolist = getattr(ground_truth, "tolist", None)
     if callable(tolist):
-        return gold_texts(tolist())
-    if isinstance(gold, list | tuple):
-        return tuple(text for entry in gold if not isinstance(entry, list | tuple) for text in gold_texts(entry))
-    if isinstance(gold, Mapping | Set | bytes | bytearray):
+        return truth_texts(tolist())
+    if isinstance(ground_truth, list | tuple):
+        return tuple(
+            text for entry in ground_truth if not isinstance(entry, list | tuple) for text in truth_texts(entry)
+        )
+    if isinstance(ground_truth, Mapping | Set | bytes | bytearray):
         return ()
-    return gold_texts(str(gold))
+    return truth_texts(str(ground_truth))

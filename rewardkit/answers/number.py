@@ -134,12 +134,12 @@ def next_number(text: str, pos: int = 0, stop: int | None = None) -> re.Match[st
 
 def all_numbers(text: str) -> list[re.Match[str]]:
     """All numbers of a text, in order."""
-    found = []
+    matches = []
     match = next_number(text)
     while match is not None:
-        found.append(match)
+        matches.append(match)
         match = next_number(text, match.end())
-    return found
+    return matches
 
 
 _DIGITS: Final = re.compile(r"[^0-9]")

@@ -7,7 +7,7 @@ import string
 from fractions import Fraction
 from typing import Final, Literal
 
-from rewardkit.answers.compare import gold_numbers
+from rewardkit.answers.compare import truth_numbers
 from rewardkit.answers.extract import Answer, Mode, extract
 from rewardkit.answers.grade import FAILED, Grade, bad_gold
 from rewardkit.answers.limits import MAX_CHARS
@@ -19,20 +19,20 @@ from rewardkit.errors import ParameterError
 
 def grade_numeric(
     response: str,
-    gold: object,
+    ground_truth: object,
     *,
     tolerance: float | Fraction = 0,
     relative: float | Fraction = 0,
     mode: Mode = "flexible",
     prompt: str | None = None,
 ) -> Grade:
-    """Right when ``|answer - gold| <= tolerance + relative * |gold|``, worked out exactly.
+    """Right when ``|answer - truth| <= tolerance + relative * |truth|``, worked out exactly.
 
     Args:
         response: what the model wrote; the answer is found as for GSM8K.
-        gold: as for GSM8K.
+        ground_truth: as for GSM8K.
         tolerance: absolute; a float counts as the decimal that it prints as.
-        relative: as a share of the gold.
+        relative: as a share of the ground truth.
         mode: as for GSM8K.
         prompt: as for GSM8K.
 
@@ -43,17 +43,17 @@ def grade_numeric(
     1.0
     """
     slack, share = _size("tolerance", tolerance), _size("relative", relative)
-    golds = gold_numbers(gold)
-    if not golds:
-        return bad_gold(gold)
+    ground_truths = truth_numbers(ground_truth)
+    if not ground_truths:
+        return bad_gold(ground_truth)
     answer = extract(response, mode=mode, prompt=prompt)
     if not isinstance(answer, Answer):
         return FAILED[answer]
     if answer.value is None:
         return Grade(0.0, Status.SCORED, "no-number", answer)
     value = Fraction(answer.value)
-    right = any(abs(value - g) <= slack + share * abs(Fraction(g)) for g in golds)
-    right = right and not is_opposite(gold, response, answer.span)
+    right = any(abs(value - g) <= slack + share * abs(Fraction(g)) for g in ground_truths)
+    right = right and not is_opposite(ground_truth, response, answer.span)
     return Grade(1.0 if right else 0.0, Status.SCORED, "number", answer)
 
 
@@ -71,24 +71,30 @@ _ARTICLES: Final = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 
 
-def grade_exact(response: str, gold: object, *, normalize: Normalize = "whitespace") -> Grade:
-    """Right when the response's text is the gold's text.
+def grade_exact(response: str, ground_truth: object, *, normalize: Normalize = "whitespace") -> Grade:
+    """Right when the response's text is the ground truth's text.
 
     The text is what stands in the last ``<answer>`` tag, or else the whole response after its reasoning.
 
     Args:
         response: what the model wrote.
-        gold: the text, or a list of texts of which any is right.
+        ground_truth: the text, or a list of texts of which any is right.
         normalize: ``whitespace``: runs of blanks are one, ends are stripped; ``words``: also without case, punctuation
             and articles (SQuAD's rule: Rajpurkar et al. 2016, arXiv 1606.05250); ``letters``: letters and digits only.
 
     >>> grade_exact("<answer>The  capital is Paris.</answer>", "capital is paris", normalize="words").value
     1.0
     """
-    golds = [gold] if isinstance(gold, str) else list(gold) if isinstance(gold, list | tuple) else []
-    texts = [normalized for g in golds if isinstance(g, str) and (normalized := _normalized(g, normalize))]
+    ground_truths = (
+        [ground_truth]
+        if isinstance(ground_truth, str)
+        else list(ground_truth)
+        if isinstance(ground_truth, list | tuple)
+        else []
+    )
+    texts = [normalized for g in ground_truths if isinstance(g, str) and (normalized := _normalized(g, normalize))]
     if not texts:
-        return bad_gold(gold)
+        return bad_gold(ground_truth)
     if len(response) > MAX_CHARS:
         return FAILED[Status.LIMIT]
     part = visible_part(response)

@@ -22,7 +22,7 @@ class Preset:
 
     extract: Callable[[str], Answer | None]
     equal: Callable[[str, str], bool]
-    """Takes the extracted answer and the gold's text."""
+    """Takes the extracted answer and the ground truth's text."""
     source: str
 
 
@@ -58,22 +58,22 @@ def _verl_flexible(response: str) -> Answer | None:
     return _answer(response, len(response) - len(tail) + match.start(), match[0], "last-number")
 
 
-def _verl_strict_equal(answer: str, gold: str) -> bool:
-    return answer.replace(",", "").replace("$", "") == verl_gold(gold)
+def _verl_strict_equal(answer: str, truth: str) -> bool:
+    return answer.replace(",", "").replace("$", "") == verl_truth(truth)
 
 
-def _verl_flexible_equal(answer: str, gold: str) -> bool:
-    return answer == verl_gold(gold)
+def _verl_flexible_equal(answer: str, truth: str) -> bool:
+    return answer == verl_truth(truth)
 
 
 @functools.lru_cache(maxsize=65_536)
-def verl_gold(gold: str) -> str:
+def verl_truth(ground_truth: str) -> str:
     """The ground truth that verl's GSM8K preprocessing writes: the number after ``####``, without commas.
 
-    A gold without ``####`` is taken as it stands, as verl's scorer does.
+    A ground truth without ``####`` is taken as it stands, as verl's scorer does.
     """
-    found = _VERL_STRICT.search(gold)
-    return gold if found is None else found[1].replace(",", "")
+    match = _VERL_STRICT.search(ground_truth)
+    return ground_truth if match is None else match[1].replace(",", "")
 
 
 _LM_EVAL_STOPS: Final = ("Question:", "</s>", "<|im_end|>")
@@ -84,13 +84,13 @@ _LM_EVAL_POINT: Final = re.compile(r"\.$")
 
 def _lm_eval_cut(response: str) -> int:
     """Where lm-eval's generation would have stopped: its stop strings are not part of what it grades."""
-    ends = [at for stop in _LM_EVAL_STOPS if (at := response.find(stop)) >= 0]
-    return min(ends, default=len(response))
+    stops = [at for stop in _LM_EVAL_STOPS if (at := response.find(stop)) >= 0]
+    return min(stops, default=len(response))
 
 
 def _lm_eval_strict(response: str) -> Answer | None:
-    found = _VERL_STRICT.search(response, 0, _lm_eval_cut(response))  # the same pattern, but the first one counts
-    return None if found is None else _answer(response, found.start(1), found[1], "####")
+    match = _VERL_STRICT.search(response, 0, _lm_eval_cut(response))  # the same pattern, but the first one counts
+    return None if match is None else _answer(response, match.start(1), match[1], "####")
 
 
 def _lm_eval_flexible(response: str) -> Answer | None:
@@ -116,11 +116,11 @@ def _lm_eval_text(text: str) -> str:
     return _LM_EVAL_POINT.sub("", text).lower()
 
 
-_lm_eval_gold = functools.lru_cache(maxsize=65_536)(_lm_eval_text)
+_lm_eval_truth = functools.lru_cache(maxsize=65_536)(_lm_eval_text)
 
 
-def _lm_eval_equal(answer: str, gold: str) -> bool:
-    return _lm_eval_text(answer) == _lm_eval_gold(gold)
+def _lm_eval_equal(answer: str, truth: str) -> bool:
+    return _lm_eval_text(answer) == _lm_eval_truth(truth)
 
 
 PRESETS: Final[dict[str, Preset]] = {

@@ -43,7 +43,7 @@ _CORRECTING: Final = ("wait", "no,", "no ", "oops", "sorry", "correction", "scra
 
 
 def is_denied(text: str, kind: str, begin: int, start: int) -> bool:
-    """True when what stands before a mark denies it: the mark is of this kind, begins there, in ``text[start:]``."""
+    """True when the prefix of a mark denies it: the mark is of this kind, begins there, in ``text[start:]``."""
     if kind != "label":
         before = text[max(start, begin - _BEFORE // 2) : begin]
         return may_deny(before) and NEGATED_BEFORE.search(before) is not None
@@ -65,5 +65,5 @@ def correction(text: str, start: int, stop: int) -> int | None:
     after = text[start : min(stop, start + AFTERWORD)]
     if len(after) < LEAST_WORDS or not any(map(after.lower().__contains__, _CORRECTING)):
         return None
-    found = _CORRECTED.search(after)
-    return None if found is None else start + found.end()
+    match = _CORRECTED.search(after)
+    return None if match is None else start + match.end()

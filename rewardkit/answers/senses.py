@@ -71,13 +71,20 @@ def opposed(one: str, other: str) -> bool:
     return False
 
 
-def is_opposite(gold: object, response: str, span: tuple[int, int]) -> bool:
+def is_opposite(ground_truth: object, response: str, span: tuple[int, int]) -> bool:
     """Whether what stands around a number in a response is the opposite of what a ground truth says of it."""
-    if not isinstance(gold, str) or len(gold) > _LONGEST or not gold or gold[-1].isdigit():
+    if (
+        not isinstance(ground_truth, str)
+        or len(ground_truth) > _LONGEST
+        or not ground_truth
+        or ground_truth[-1].isdigit()
+    ):
         return False
     before, behind = response[max(0, span[0] - 16) : span[0]], response[span[1] : span[1] + 40]
     lead = " ".join(re.split(r"[^\w\s]", before)[-1].split()[-2:]) + " "
-    return opposed(gold.rpartition("#")[2], lead + response[span[0] : span[1]] + re.split(r"[.,;!?\n]\s|\d", behind)[0])
+    return opposed(
+        ground_truth.rpartition("#")[2], lead + response[span[0] : span[1]] + re.split(r"[.,;!?\n]\s|\d", behind)[0]
+    )
 
 
 _LONGEST: Final = 200
@@ -89,5 +96,5 @@ def _side(text: str, first: re.Pattern[str], second: re.Pattern[str]) -> int:
 
 def sense_end(text: str, end: int, stop: int) -> int:
     """Where the word ends that says of the number at ``text[:end]`` which of two things it is; ``end`` without one."""
-    found = _BEHIND.match(text, end, min(stop, end + 60))
-    return end if found is None else found.end()
+    match = _BEHIND.match(text, end, min(stop, end + 60))
+    return end if match is None else match.end()

@@ -71,8 +71,8 @@ def _is_name_before(text: str, start: int, end: int, before: str) -> bool:
     if before == "+":
         return start > 1 and text[start - 2].isalpha()
     low = max(0, start - _MAX_WORD)
-    found = _RUN_BEFORE.search(text, low, start)
-    run = found[0] if found is not None else ""
+    match = _RUN_BEFORE.search(text, low, start)
+    run = match[0] if match is not None else ""
     if not run:
         return before == ":" and _HOST.search(text, low, start) is not None
     if len(run) == start - low and low > 0:

@@ -3,7 +3,7 @@
     from rewardkit.audit import FormulaSubject, audit, read_problems
 
 The order is: find out in which form the reward reads answers, try what families of attacks make of each row, combine
-them, search on from the best, and say what was paid for what. Only the command line imports this room.
+them, search on from the best, and say what was paid for what. Only the command line imports this package.
 """
 
 from rewardkit.audit.diagnostics import AuditDiagnostic, Evidence

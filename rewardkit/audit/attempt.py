@@ -10,11 +10,11 @@ class Claim(StrEnum):
     """What a text says, by the way it was made."""
 
     RIGHT = "right"
-    """It gives the gold answer, once."""
+    """It gives the ground truth, once."""
     WRONG = "wrong"
-    """It gives an answer that is not the gold, or denies the gold."""
+    """It gives an answer that is not the ground truth, or denies the ground truth."""
     SEVERAL = "several"
-    """It gives several answers, the gold among them."""
+    """It gives several answers, the ground truth among them."""
     NONE = "none"
     """It gives no answer."""
 
@@ -37,8 +37,8 @@ class Attempt:
         text: the response.
         truncated: whether it is handed over as cut off at the length limit.
         fixed: words can't be taken out without changing what it says.
-        layout: for several answers at once, how they stand; the same layout comes with the gold in several places, for
-            a grader that takes the last of them is not fooled by a list, only by luck.
+        layout: for several answers at once, how they stand; the same layout comes with the ground truth in several
+            places, for a grader that takes the last of them is not fooled by a list, only by luck.
         spelled: the ground truth, spelled badly: who writes it knows the answer, so that it is no way to be paid
             without it.
     """

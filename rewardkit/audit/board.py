@@ -35,18 +35,18 @@ class Line:
 
 
 def _list(problem: Problem) -> str:
-    one, two, *_ = problem.gold.wrong
-    return f"The answer could be {one}, {problem.gold.text}, or {two}."
+    one, two, *_ = problem.truth.wrong
+    return f"The answer could be {one}, {problem.truth.text}, or {two}."
 
 
 Strategy = Callable[[Problem, Forms], str]
 
 STRATEGIES: Final[Mapping[str, tuple[bool, Strategy]]] = {
-    "right": (True, lambda p, f: f.best(p.gold.text)),
-    "right, terse": (True, lambda p, f: f.best(p.gold.text, "")),
-    "right, long": (True, lambda p, f: f.best(p.gold.text, f"{filler(200)}.")),
-    "wrong, well-formed": (False, lambda p, f: f.best(p.gold.wrong[0])),
-    "wrong, long, closed": (False, lambda p, f: f"{f.best(p.gold.wrong[0], f'{filler(40)}.')}."),
+    "right": (True, lambda p, f: f.best(p.truth.text)),
+    "right, terse": (True, lambda p, f: f.best(p.truth.text, "")),
+    "right, long": (True, lambda p, f: f.best(p.truth.text, f"{filler(200)}.")),
+    "wrong, well-formed": (False, lambda p, f: f.best(p.truth.wrong[0])),
+    "wrong, long, closed": (False, lambda p, f: f"{f.best(p.truth.wrong[0], f'{filler(40)}.')}."),
     "several answers": (False, lambda p, f: _list(p)),
     "form without answer": (False, lambda p, f: f.best("", WORK)),
     "the prompt again": (False, lambda p, f: p.prompt),

@@ -37,16 +37,16 @@ DECORATIONS: Final[Mapping[str, Decoration]] = {
 
 def decorations_of(root: Expression | None) -> Mapping[str, Decoration]:
     """The decorations, and those that a formula's own literal texts suggest."""
-    found = dict(DECORATIONS)
+    decorations = dict(DECORATIONS)
     if root is None:
-        return found
+        return decorations
     for node in root.walk():
         name = node.term.name if node.term is not None else ""
         if name == "starts_with":
-            found[f"begun with {node.param('beginning')!r}"] = _before(node.param("beginning"))
+            decorations[f"begun with {node.param('beginning')!r}"] = _before(node.param("beginning"))
         elif name == "contains":
-            found[f"with {node.param('text')!r}"] = _before(node.param("text"))
-    return found
+            decorations[f"with {node.param('text')!r}"] = _before(node.param("text"))
+    return decorations
 
 
 def combined(
@@ -54,7 +54,7 @@ def combined(
 ) -> list[Trial]:
     """The best-paid texts of each claim, decorated, and the best of those once more."""
     decorations = decorations_of(subject.formula)
-    found: list[Trial] = []
+    paired: list[Trial] = []
     best = _best(trials, known)
     for _ in range(ROUNDS):
         made = [
@@ -65,9 +65,9 @@ def combined(
         ]
         made = [(row, a) for row, a in made if says_what_it_claims(a, problems[row])]
         round_ = try_all(subject, problems, made)
-        found += round_
+        paired += round_
         best = _best([*round_, *best], known)
-    return found
+    return paired
 
 
 def _best(trials: Sequence[Trial], known: Sequence[Baseline | None]) -> list[Trial]:

@@ -47,7 +47,7 @@ class Control:
 def controls(problems: Sequence[Problem]) -> tuple[Control, ...]:
     """The reference grader and the reward that pays nothing."""
     rows = problems[:ROWS]
-    grader = FormulaSubject(compile(reference(rows[0].gold.kind)))
+    grader = FormulaSubject(compile(reference(rows[0].truth.kind)))
     return (
         _control("a reference grader, " + grader.name, grader, rows, ()),
         _control("a reward that pays nothing", FormulaSubject(compile(0)), rows, ("no-signal",)),
@@ -58,5 +58,5 @@ def _control(name: str, subject: Subject, rows: Sequence[Problem], expected: tup
     forms = detect(subject, rows)
     known, _ = baselines(subject, rows, forms)
     trials = try_all(subject, rows, [(i, a) for i, p in enumerate(rows) for a in attempts_on(p, forms)])
-    found = [f for f in holes(subject, rows, known, trials) if f.severity.reaches(Severity.WARNING)]
-    return Control(name, expected, tuple(f"{f.code}/{f.family}" for f in found), len(trials))
+    serious = [f for f in holes(subject, rows, known, trials) if f.severity.reaches(Severity.WARNING)]
+    return Control(name, expected, tuple(f"{f.code}/{f.family}" for f in serious), len(trials))

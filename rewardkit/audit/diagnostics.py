@@ -42,7 +42,7 @@ class Evidence:
         pay: what it is paid; NaN where the reward failed.
         parts: what each part of the formula paid for it; empty for a function.
         says: what the text says, in words.
-        gold: the row's gold answer.
+        truth: the row's ground truth.
         honest: the right answer that it is compared with.
         honest_pay: what that is paid.
         honest_parts: the same for the right answer.
@@ -53,7 +53,7 @@ class Evidence:
     pay: float
     parts: Mapping[str, float]
     says: str
-    gold: str
+    truth: str
     honest: str
     honest_pay: float
     honest_parts: Mapping[str, float]

@@ -53,7 +53,7 @@ def evidence(
         pay=float(pays[0]),
         parts={k: float(v[0]) for k, v in by_part.items() if v[0] or v[1]},
         says=attempt.claim.says,
-        gold=problem.gold.text,
+        truth=problem.truth.text,
         honest=right,
         honest_pay=float(pays[1]),
         honest_parts={k: float(v[1]) for k, v in by_part.items() if v[0] or v[1]},

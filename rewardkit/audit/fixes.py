@@ -14,7 +14,7 @@ from rewardkit.algebra.operations.constants import Number
 from rewardkit.algebra.operations.naming import Named, unnamed
 from rewardkit.algebra.operations.scaling import Div, Neg
 from rewardkit.analysis.mutation.mutants import replaced
-from rewardkit.audit.golds import Kind
+from rewardkit.audit.ground_truths import Kind
 from rewardkit.errors import FormulaError
 from rewardkit.terms import choice, ends_with, exact, gsm8k, length, math_equal
 
@@ -39,7 +39,7 @@ class Fix:
 
 
 def reference(kind: Kind) -> Verdict:
-    """The verdict that reads this kind of gold."""
+    """The verdict that reads this kind of ground truth."""
     return _REFERENCE[kind]()
 
 
@@ -65,14 +65,16 @@ Builder = Callable[[Reward, Verdict, Verdict], Iterator[Reward]]
 
 def _built(build: Builder, root: Reward, right: Verdict) -> list[Reward]:
     """What a builder makes of a formula; nothing where the algebra refuses it."""
-    own = next((n for n in root.walk() if isinstance(n, Verdict) and n.term is not None and _reads_gold(n)), right)
+    own = next(
+        (n for n in root.walk() if isinstance(n, Verdict) and n.term is not None and _reads_ground_truth(n)), right
+    )
     try:
         return list(build(root, own, right))
     except FormulaError:
         return []
 
 
-def _reads_gold(node: Expression) -> bool:
+def _reads_ground_truth(node: Expression) -> bool:
     return node.term is not None and "ground_truth" in node.term.needs(node)
 
 
@@ -112,7 +114,7 @@ def _weight(node: Expression, verdict: Verdict) -> float | None:
 
 
 def _gated_whole(root: Reward, own: Verdict, right: Verdict) -> Iterator[Reward]:
-    """The formula as it is, for right answers only; one that looks at no gold is a bonus on being right."""
+    """The formula as it is, for right answers only; one that looks at no ground truth is a bonus on being right."""
     if own in set(root.walk()):
         for verdict in dict.fromkeys((own, right)):
             changed = replaced(root, {own: verdict})
@@ -141,12 +143,12 @@ def capped(node: Reward, most: float) -> Reward:
     assert isinstance(changed, Reward)
     if _is_small(changed, most):
         return changed
-    ends = {
+    suffixes = {
         part: length.node(dict(part.params) | {"cap": float(most)})
         for part in _straight(changed)
         if part.term is length and part.param("cap") is None
     }
-    changed = replaced(changed, ends)
+    changed = replaced(changed, suffixes)
     assert isinstance(changed, Reward)
     return changed if _is_small(changed, most) else clip(changed, max(bounds(changed).low, -most / 2), most)
 

@@ -1,8 +1,8 @@
 """The ways in which answers are written, and which of them a reward takes for an answer.
 
 A strict reward looks safe as long as every attack is written in a form that it does not read. So the form comes first:
-each is tried with the gold and with a wrong answer, on a few rows, and a reward that pays the first more than the
-second reads it. Forms come from a fixed list, from the literal texts of the formula, and from the rows' responses.
+each is tried with the ground truth and with a wrong answer, on a few rows, and a reward that pays the first more than
+the second reads it. Forms come from a fixed list, from the literal texts of the formula, and from the rows' responses.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ FORMS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a reward makes of one form: the mean pay of the gold and of a wrong answer written in it."""
+    """What a reward makes of one form: the mean pay of the ground truth and of a wrong answer written in it."""
 
     form: Form
     right: float
@@ -93,7 +93,7 @@ class Forms:
     Attributes:
         best: of the forms that mark the answer and show work, the one in which a right answer is paid most.
         read: the forms in which being right earns at least half of what it earns in the best; the best first. Empty
-            where no form tells right from wrong: the reward does not look at the gold.
+            where no form tells right from wrong: the reward does not look at the ground truth.
         tried: all forms.
     """
 
@@ -110,7 +110,7 @@ def detect(subject: Subject, problems: Sequence[Problem]) -> Forms:
             [*_of_responses(problems), *FORMS, *_of_formula(subject.formula), *_of_literals(subject.literals)]
         )
     )
-    samples = [p.sample(f(answer)) for f in forms for p in rows for answer in (p.gold.text, p.gold.wrong[0])]
+    samples = [p.sample(f(answer)) for f in forms for p in rows for answer in (p.truth.text, p.truth.wrong[0])]
     pay = subject.pay(samples).total.reshape(len(forms), len(rows), 2)
     means = [_mean(pay[i]) for i in range(len(forms))]
     tried = tuple(Read(f, right, wrong) for f, (right, wrong) in zip(forms, means, strict=True))
@@ -134,18 +134,18 @@ def _mean(pay: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> tuple[float
 
 def _of_responses(problems: Iterable[Problem]) -> list[Form]:
     """The line in which the rows' own responses give their answer."""
-    found: list[Form] = []
+    forms: list[Form] = []
     for problem in problems:
         text = problem.response or problem.solution
-        if not text or not problem.gold.stands_in(text):
+        if not text or not problem.truth.stands_in(text):
             continue
-        line = next(x for x in reversed(text.split("\n")) if problem.gold.stands_in(x))
-        before, _, after = line.rpartition(problem.gold.text)
+        line = next(x for x in reversed(text.split("\n")) if problem.truth.stands_in(x))
+        before, _, after = line.rpartition(problem.truth.text)
         if len(before) <= 40 and len(after) <= 20 and "{" not in line:
             form = Form(f"{before[-24:]}42{after} (as in the data)", f"{{work}}\n{before}{{answer}}{after}")
-            if all(f.template != form.template for f in (*FORMS, *found)):
-                found.append(form)
-    return found[:3]
+            if all(f.template != form.template for f in (*FORMS, *forms)):
+                forms.append(form)
+    return forms[:3]
 
 
 def _of_literals(literals: Literals) -> list[Form]:
@@ -162,21 +162,21 @@ def _of_formula(root: Expression | None) -> list[Form]:
     """Forms with the literal texts that a formula asks for around them."""
     if root is None:
         return []
-    begins, holds, ends = "", "", ""
+    prefix, holds, suffix = "", "", ""
     for node in root.walk():
         name = node.term.name if node.term is not None else ""
         if name == "starts_with":
-            begins = node.param("beginning")
+            prefix = node.param("beginning")
         elif name == "contains":
             holds += " " + node.param("text")
         elif name == "ends_with":
-            ends = node.param("endings")[0]
+            suffix = node.param("endings")[0]
         elif name == "think_answer" and (node.param("think"), node.param("answer")) != ("think", "answer"):
             think, answer = node.param("think"), node.param("answer")
             tagged = f"<{answer}>\n{{answer}}\n</{answer}>" if answer else "#### {answer}"
             return [Form(f"<{think}>...<{answer}>", f"<{think}>\n{{work}}\n</{think}>\n{tagged}")]
-    if not begins and not holds and not ends:
+    if not prefix and not holds and not suffix:
         return []
-    found = [f for f in FORMS[:5] if begins or holds]
-    made = [Form(f"{f.name} (with the formula's texts)", f"{begins}{holds}\n{f.template}{ends}") for f in found]
-    return [*made, *(Form(f"{f.name}{ends}", f"{f.template}{ends}") for f in FORMS[:2] if ends)]
+    bare = [f for f in FORMS[:5] if prefix or holds]
+    made = [Form(f"{f.name} (with the formula's texts)", f"{prefix}{holds}\n{f.template}{suffix}") for f in bare]
+    return [*made, *(Form(f"{f.name}{suffix}", f"{f.template}{suffix}") for f in FORMS[:2] if suffix)]

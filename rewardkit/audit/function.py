@@ -16,7 +16,7 @@ import numpy as np
 
 from rewardkit.algebra.expression import Expression
 from rewardkit.audit.apart import Apart
-from rewardkit.audit.golds import gold_of
+from rewardkit.audit.ground_truths import truth_of
 from rewardkit.audit.literals import literals_of
 from rewardkit.audit.subject import Pay, tokens_of
 from rewardkit.batch import Floats, Sample
@@ -147,7 +147,7 @@ class FunctionSubject:
 
     def _reads_messages(self, sample: Sample) -> bool:
         """Whether it wants messages: fewer responses make it fail then, or as many and more are told apart."""
-        truth = gold_of(sample.ground_truth)
+        truth = truth_of(sample.ground_truth)
         answer = sample.ground_truth if truth is None else truth.text
         ranks = []
         for messages in (False, True):

@@ -55,7 +55,7 @@ def _section(f: AuditDiagnostic) -> str:
         rows = (
             "<table>"
             + _text(e.says, e.text, e.pay, e.parts)
-            + _text(f"compare (gold {e.gold})", e.honest, e.honest_pay, e.honest_parts)
+            + _text(f"compare (ground truth {e.truth})", e.honest, e.honest_pay, e.honest_parts)
             + "</table>"
         )
     also = f"<p><small>So do: {escape(', '.join(f.also))}</small></p>" if f.also else ""

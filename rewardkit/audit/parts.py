@@ -29,13 +29,13 @@ def parts(root: Expression, values: Mapping[Expression, Values], n: int, *, weig
         n: the number of rows.
         weighted: whether a part's label has its weight: `0.1 * length()`, or `length()`.
     """
-    found: dict[str, Floats] = {}
+    by_label: dict[str, Floats] = {}
     for part, rows in _parts(root, 1.0, np.ones(n, dtype=np.bool_), values, ""):
         value = values[part.node].value
         paid = np.where(rows & ~np.isnan(value), value, 0.0) * part.weight
         label = part.label if weighted else part.name
-        found[label] = found.get(label, np.zeros(n)) + paid
-    return found
+        by_label[label] = by_label.get(label, np.zeros(n)) + paid
+    return by_label
 
 
 def part_names(root: Expression) -> tuple[str, ...]:
@@ -44,9 +44,9 @@ def part_names(root: Expression) -> tuple[str, ...]:
 
 
 def shaping(root: Expression) -> frozenset[str]:
-    """The labels of the parts that no gold answer has a say in."""
+    """The labels of the parts that no ground truth has a say in."""
     parts = [p for p, _ in _parts(root, 1.0, np.zeros(0, dtype=np.bool_), None, "")]
-    reading = {p.label for p in parts if p.reads_gold}
+    reading = {p.label for p in parts if p.reads_ground_truth}
     return frozenset({p.label for p in parts} - reading)
 
 
@@ -56,7 +56,7 @@ class _Part:
     weight: float
     name: str
     label: str
-    reads_gold: bool
+    reads_ground_truth: bool
 
 
 def _parts(
@@ -71,11 +71,11 @@ def _parts(
 
     Args:
         node: where to begin.
-        weight: what stands before it.
+        weight: its coefficient.
         rows: the rows on which it is paid.
         values: every node's values; None where only the parts are asked for.
         where: the condition under which a plain number is paid, as text.
-        reads: whether that condition reads the gold.
+        reads: whether that condition reads the ground truth.
     """
     below = node.operation.addends(node, weight)
     if below is None:
@@ -85,19 +85,19 @@ def _parts(
             label = f"{weight * node.operation.value:g} {where}" if where else "constant"
             yield _Part(node, weight, label, label, reads), rows
         else:
-            yield _Part(node, weight, _label(node, 1.0), _label(node, weight), _reads_gold(node)), rows
+            yield _Part(node, weight, _label(node, 1.0), _label(node, weight), _reads_ground_truth(node)), rows
     elif isinstance(node.operation, When):
         condition = node.args[0]
         held = None if values is None else values[condition].value
         for (branch, of), taken, word in zip(below, (1.0, 0.0), ("where", "unless"), strict=True):
             its = rows if held is None else rows & (held == taken)
-            yield from _parts(branch, of, its, values, f"{word} {short(condition, 40)}", _reads_gold(condition))
+            yield from _parts(branch, of, its, values, f"{word} {short(condition, 40)}", _reads_ground_truth(condition))
     else:
         for operand, of in below:
             yield from _parts(operand, of, rows, values, where, reads)
 
 
-def _reads_gold(node: Expression) -> bool:
+def _reads_ground_truth(node: Expression) -> bool:
     return any(n.term is not None and "ground_truth" in n.term.needs(n) for n in node.walk())
 
 

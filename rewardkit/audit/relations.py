@@ -60,7 +60,7 @@ _PADDING: Final = (40, 400, 4_000, VERY_LONG)
 
 def _padding(scene: Scene) -> Iterator[AuditDiagnostic]:
     """More words before the same answer."""
-    wrong = scene.forms.best(scene.problem.gold.wrong[0], "")
+    wrong = scene.forms.best(scene.problem.truth.wrong[0], "")
     for claim, text in ((Claim.RIGHT, scene.base.right), (Claim.WRONG, wrong)):
         padded = [f"{filler(n)}.\n{text}" for n in _PADDING]
         before, *after = scene.pay(text, *padded)
@@ -95,7 +95,7 @@ def _outweighed(scene: Scene) -> Iterator[AuditDiagnostic]:
             yield scene.found(
                 "length-outweighs", Severity.ERROR, "length",
                 f"a right answer of {words:,} words is paid {pay:.4g}, a wrong one of few {wrong:.4g}",
-                scene.forms.best(scene.problem.gold.wrong[0]), claim=Claim.WRONG, honest=text,
+                scene.forms.best(scene.problem.truth.wrong[0]), claim=Claim.WRONG, honest=text,
             )  # fmt: skip
             return
 
@@ -103,7 +103,7 @@ def _outweighed(scene: Scene) -> Iterator[AuditDiagnostic]:
 def _tail(scene: Scene) -> Iterator[AuditDiagnostic]:
     """Blanks and a character of no width, at the end."""
     for text in (
-        f"{scene.forms.best(scene.problem.gold.text, '').rstrip('.')}.",
+        f"{scene.forms.best(scene.problem.truth.text, '').rstrip('.')}.",
         scene.base.right,
         "She has nine pens.",
     ):
@@ -148,16 +148,16 @@ def _repetition(scene: Scene) -> Iterator[AuditDiagnostic]:
 
 def _unread(scene: Scene) -> Iterator[AuditDiagnostic]:
     """The row's own solution, and an answer whose opening tag stands in the prompt."""
-    gold, solution = scene.problem.gold.text, scene.problem.solution
+    truth, solution = scene.problem.truth.text, scene.problem.solution
     gained = scene.base.right_pay - scene.base.wrong_pay
     if not scene.forms.read or gained <= _EPSILON:
         return
     usual = {}
-    if solution is not None and scene.problem.gold.stands_in(solution):
+    if solution is not None and scene.problem.truth.stands_in(solution):
         usual["the row's own solution"] = solution
     if "<think>" in scene.forms.best.template:
         usual["an answer whose opening <think> stands in the prompt"] = (
-            scene.forms.best(gold).removeprefix("<think>").lstrip()
+            scene.forms.best(truth).removeprefix("<think>").lstrip()
         )
     pays = scene.pay(*usual.values())
     for (name, text), pay in zip(usual.items(), pays, strict=True):
@@ -187,7 +187,7 @@ def _no_variance(scene: Scene) -> Iterator[AuditDiagnostic]:
 
 def _together(scene: Scene) -> Iterator[AuditDiagnostic]:
     """A right answer among wrong ones, in one call: the place of a value is the place of its response."""
-    right, wrong = scene.forms.best(scene.problem.gold.text), scene.forms.best(scene.problem.gold.wrong[0])
+    right, wrong = scene.forms.best(scene.problem.truth.text), scene.forms.best(scene.problem.truth.wrong[0])
     if not scene.forms.read:
         return
     for place in range(_GROUP):
@@ -224,17 +224,17 @@ def _again(scene: Scene) -> Iterator[AuditDiagnostic]:
         yield scene.found("padding-pays", Severity.WARNING, "own text", message, text, claim=Claim.RIGHT)
 
 
-def _gold_blind(scene: Scene) -> Iterator[AuditDiagnostic]:
+def _ground_truth_blind(scene: Scene) -> Iterator[AuditDiagnostic]:
     """No form tells right from wrong."""
     if not scene.forms.read and abs(scene.base.worth) > _EPSILON:
-        wrong = scene.forms.best(scene.problem.gold.wrong[0], WORK)
+        wrong = scene.forms.best(scene.problem.truth.wrong[0], WORK)
         forms = f"in all {len(scene.forms.tried)} forms that were tried"
-        message = f"a wrong answer is paid what a right one is, {forms}: nothing looks at the gold"
+        message = f"a wrong answer is paid what a right one is, {forms}: nothing looks at the ground truth"
         yield scene.found("gold-blind", Severity.WARNING, "format", message, wrong, claim=Claim.WRONG)
 
 
 RELATIONS: tuple[Relation, ...] = (
-    _gold_blind, _padding, _outweighed, _tail, _cut_off, _repetition, _unread, _together, _again, _no_variance,
+    _ground_truth_blind, _padding, _outweighed, _tail, _cut_off, _repetition, _unread, _together, _again, _no_variance,
 )  # fmt: skip
 
 
@@ -242,11 +242,11 @@ def relations(
     subject: Subject, problems: Sequence[Problem], known: Sequence[Baseline | None], forms: Forms
 ) -> list[AuditDiagnostic]:
     """Every relation on a few rows; of one code, the first that shows it."""
-    found: dict[str, AuditDiagnostic] = {}
+    by_code: dict[str, AuditDiagnostic] = {}
     rows = [(p, b) for p, b in zip(problems, known, strict=True) if b is not None]
     for problem, base in rows[:2]:
         scene = Scene(subject, problem, base, forms)
         for relation in RELATIONS:
             for diagnostic in relation(scene):
-                found.setdefault(diagnostic.code, diagnostic)
-    return list(found.values())
+                by_code.setdefault(diagnostic.code, diagnostic)
+    return list(by_code.values())

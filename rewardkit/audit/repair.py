@@ -53,7 +53,7 @@ def repair(
     texts = sorted((t for t in trials if t.row < len(few) and not np.isnan(t.pay)), key=lambda t: -t.pay)[:REPLAYED]
     best: tuple[int, Fix] | None = None
     count = equal = 0
-    for candidate in candidates(subject.formula, problems[0].gold.kind):
+    for candidate in candidates(subject.formula, problems[0].truth.kind):
         repaired = FormulaSubject(compile(candidate))
         count += 1
         if _pays_the_same(subject, repaired, few, texts):
@@ -92,6 +92,6 @@ def _findings(
 def _pays_the_same(subject: Subject, other: Subject, problems: Sequence[Problem], texts: Sequence[Trial]) -> bool:
     """Whether a candidate pays every text that was tried, and right answers, what the original does."""
     samples = [problems[t.row].sample(t.attempt.text, t.attempt.truncated) for t in texts]
-    samples += [p.sample(f"{work}#### {p.gold.text}") for p in problems for work in ("", "so. " * 40)]
+    samples += [p.sample(f"{work}#### {p.truth.text}") for p in problems for work in ("", "so. " * 40)]
     chunks = (samples[i : i + _CHUNK] for i in range(0, len(samples), _CHUNK))
     return all(np.allclose(subject.pay(c).total, other.pay(c).total, atol=1e-9, equal_nan=True) for c in chunks)

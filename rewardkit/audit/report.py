@@ -97,7 +97,7 @@ def _evidence(e: Evidence) -> dict[str, Any]:
         "pay": _number(e.pay),
         "parts": _numbers(e.parts),
         "truncated": e.truncated,
-        "gold": e.gold,
+        "gold": e.truth,
         "honest": e.honest,
         "honest_pay": _number(e.honest_pay),
         "honest_parts": _numbers(e.honest_parts),

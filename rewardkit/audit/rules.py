@@ -62,7 +62,7 @@ def holes(
         problems: the rows.
         known: their baselines.
         trials: texts and their pay.
-        blind: whether the reward looks at no gold, so that all of it is shaping.
+        blind: whether the reward looks at no ground truth, so that all of it is shaping.
     """
     if not trials:
         return []
@@ -71,11 +71,11 @@ def holes(
     for trial in trials:
         if known[trial.row] is not None and not math.isnan(trial.pay):
             by_family.setdefault(trial.attempt.family, []).append(trial)
-    found = [f for family, its in by_family.items() for f in _worst(subject, problems, known, family, its)]
+    worst = [f for family, its in by_family.items() for f in _worst(subject, problems, known, family, its)]
     if silent:  # only what is paid above a right answer can be told
         nothing = _no_signal(subject, problems, known, trials)
-        found = [nothing, *(f for f in found if f.code == "outscores-right")]
-    return _merged(subject, by_severity(found), blind)
+        worst = [nothing, *(f for f in worst if f.code == "outscores-right")]
+    return _merged(subject, by_severity(worst), blind)
 
 
 def _worst(
@@ -120,9 +120,9 @@ def _judge(pay: float, base: Baseline) -> _Verdict | None:
 
 
 def _lucky(trials: Sequence[Trial], judged: Sequence[tuple[Trial, _Verdict]]) -> set[Trial]:
-    """Lists that are paid with the gold in one place and not in another: the reward takes one answer of them.
+    """Lists that are paid with the ground truth in one place and not in another: the reward takes one answer of them.
 
-    A policy that doesn't know the gold gains nothing by such a list; it can still hedge without a cost.
+    A policy that doesn't know the ground truth gains nothing by such a list; it can still hedge without a cost.
     """
     high = {(t.row, t.attempt.layout, t.attempt.name) for t, v in judged if v.severity is Severity.ERROR}
     plain = [t for t in trials if t.attempt.layout and " + " not in t.attempt.name]
@@ -180,8 +180,8 @@ def _message(verdict: _Verdict, shown: Evidence) -> str:
 def _merged(subject: Subject, diagnostics: Sequence[AuditDiagnostic], blind: bool) -> list[AuditDiagnostic]:
     """Families that one shaping part pays are one diagnostic: it is the part that has to be mended, not the family.
 
-    A part that reads the gold is fooled by each family in its own way. Of a function no part is seen, so only its
-    lesser diagnostics are put together.
+    A part that reads the ground truth is fooled by each family in its own way. Of a function no part is seen, so only
+    its lesser diagnostics are put together.
     """
     kept: dict[tuple[str, ...], AuditDiagnostic] = {}
     for f in diagnostics:

@@ -105,7 +105,7 @@ def _audited(subject: Subject, problems: Sequence[Problem], budget: float, data:
 
 def _affordable(subject: Subject, problems: Sequence[Problem]) -> Sequence[Problem]:
     """Fewer rows for a reward that takes milliseconds a text: the families are tried in full on one row at least."""
-    texts = [p.sample(f"{i}\n#### {p.gold.text}") for p in problems[:4] for i in range(4)]
+    texts = [p.sample(f"{i}\n#### {p.truth.text}") for p in problems[:4] for i in range(4)]
     subject.pay(texts[:1])  # what it does once, such as starting a worker, is not what a text costs
     began = time.perf_counter()
     subject.pay(texts)

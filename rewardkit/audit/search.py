@@ -1,8 +1,9 @@
 """A search for better-paid texts, from the best that the families found, by hypothesis' `target`.
 
 A text is put together from pieces: sentences, marks, markers with wrong answers, the formula's own literal texts and
-patterns, and the best texts found so far. No piece says the gold, so that whatever comes out is not right. Each part of
-the formula is a target of its own, beside the total: what pays for several things is climbed in several directions.
+patterns, and the best texts found so far. No piece says the ground truth, so that whatever comes out is not right. Each
+part of the formula is a target of its own, beside the total: what pays for several things is climbed in several
+directions.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def search(
         problems: the rows.
         row: the one to search on.
         forms: the forms that the reward reads.
-        seeds: texts to start from; none may hold the gold.
+        seeds: texts to start from; none may hold the ground truth.
         seconds: when to stop; less where everything is tried.
     """
     if seconds <= 0:
@@ -78,14 +79,14 @@ def search(
     except ImportError:
         return Searched(None, 0, "it needs hypothesis: pip install 'rewardkit-rl[testing]'")
     problem = problems[row]
-    strategy = _texts(problem, forms, [s for s in seeds if not problem.gold.stands_in(s)], subject)
+    strategy = _texts(problem, forms, [s for s in seeds if not problem.truth.stands_in(s)], subject)
     end = time.monotonic() + seconds
     best: tuple[float, str] | None = None
     tried = 0
 
     def one(text: str) -> None:
         nonlocal best, tried
-        if time.monotonic() > end or len(text) > LONGEST or problem.gold.stands_in(text):
+        if time.monotonic() > end or len(text) > LONGEST or problem.truth.stands_in(text):
             return
         tried += 1
         sample = problem.sample(text)
@@ -125,7 +126,7 @@ def _texts(problem: Problem, forms: Forms, seeds: Sequence[str], subject: Subjec
     from hypothesis import strategies as st
 
     own = list(subject.literals.texts)
-    wrong = list(problem.gold.wrong)
+    wrong = list(problem.truth.wrong)
     marked = [f(answer, "") for f in (forms.best, *forms.read[:3]) for answer in wrong[:2]]
     literal = st.sampled_from([*marked, *seeds, *own, *_MARKS])
     words = st.builds(filler, st.sampled_from([1, 3, 10, 40, 200]), st.integers(0, 30))
@@ -144,7 +145,7 @@ def _patterns(root: Expression | None) -> list[Any]:
     from hypothesis import strategies as st
     from hypothesis.errors import HypothesisException
 
-    found = []
+    drawn = []
     for node in root.walk() if root is not None else ():
         if node.term is None or node.term.name not in ("matches", "match_count"):
             continue
@@ -153,5 +154,5 @@ def _patterns(root: Expression | None) -> list[Any]:
             strategy.validate()
         except (re.error, HypothesisException):  # a pattern of the package `regex` only: nothing to draw from
             continue
-        found.append(strategy)
-    return found
+        drawn.append(strategy)
+    return drawn

@@ -50,15 +50,15 @@ def _shrunk(pieces: list[str], text: str, holds: Holds) -> str:
 
 def still_claims(attempt: Attempt, problem: Problem) -> Callable[[str], bool]:
     """Whether a smaller text says what the attempt said: a wrong answer stays one, a list keeps several."""
-    had_gold = problem.gold.stands_in(attempt.text)
-    wrong = [w for w in problem.gold.wrong if w in attempt.text]
+    had_ground_truth = problem.truth.stands_in(attempt.text)
+    wrong = [w for w in problem.truth.wrong if w in attempt.text]
 
     def check(text: str) -> bool:
-        has_gold = problem.gold.stands_in(text)
+        has_ground_truth = problem.truth.stands_in(text)
         if attempt.claim is Claim.SEVERAL:
-            others = [w for w in problem.gold.wrong if re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text)]
-            return has_gold and (bool(others) or len(re.findall(r"\d+", text)) > 2)
-        if has_gold and not had_gold:
+            others = [w for w in problem.truth.wrong if re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text)]
+            return has_ground_truth and (bool(others) or len(re.findall(r"\d+", text)) > 2)
+        if has_ground_truth and not had_ground_truth:
             return False
         return not wrong or attempt.claim is not Claim.WRONG or any(w in text for w in wrong)
 

@@ -50,7 +50,7 @@ def order_matters(subject: Subject, problems: Sequence[Problem]) -> Change | Non
     if not isinstance(subject, FunctionSubject):
         return None
     row = problems[0]
-    cases = [(f(a), a == row.gold.text) for f in FORMS for a in (row.gold.text, row.gold.wrong[0])]
+    cases = [(f(a), a == row.truth.text) for f in FORMS for a in (row.truth.text, row.truth.wrong[0])]
     samples = [row.sample(text) for text, _ in cases]
     paid = [subject.fresh(chosen).total for chosen in (samples, samples, samples[::-1])]
     first, again, turned = paid[0], paid[1], paid[2][::-1]
@@ -96,7 +96,7 @@ def not_deterministic(change: Change, problem: Problem) -> AuditDiagnostic:
     """The diagnostic that a change is."""
     whose = "a right answer" if change.right else "a wrong answer, or none,"
     message = f"{whose} is paid {' or '.join(f'{p:.4g}' for p in change.pays)}: it changed {change.why}"
-    shown = Evidence(change.text, change.pays[-1], {}, whose, problem.gold.text, change.text, change.pays[0], {})
+    shown = Evidence(change.text, change.pays[-1], {}, whose, problem.truth.text, change.text, change.pays[0], {})
     fix = "pay a text by nothing but itself and its row: no random numbers, no clock, nothing kept between calls"
     return AuditDiagnostic("not-deterministic", message, hint=fix, family="determinism", evidence=shown, rows=1)
 

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from rewardkit.algebra.expression import Expression
-from rewardkit.audit.golds import gold_of
+from rewardkit.audit.ground_truths import truth_of
 from rewardkit.audit.literals import Literals, literals_of
 from rewardkit.audit.parts import parts, shaping
 from rewardkit.batch import Batch, Floats, Sample, Status
@@ -54,7 +54,7 @@ class Subject(Protocol):
 
     @property
     def shaping(self) -> frozenset[str]:
-        """The parts that no gold answer has a say in."""
+        """The parts that no ground truth has a say in."""
 
     @property
     def literals(self) -> Literals:
@@ -136,8 +136,8 @@ class FormulaSubject:
 
 
 def _companions(sample: Sample) -> list[Sample]:
-    gold = gold_of(sample.ground_truth)
-    answers = ("", "") if gold is None else (gold.text, gold.wrong[0])
+    truth = truth_of(sample.ground_truth)
+    answers = ("", "") if truth is None else (truth.text, truth.wrong[0])
     return [
         Sample(
             f"#### {answer}",

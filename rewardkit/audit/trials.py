@@ -65,44 +65,44 @@ class Trial:
 def baselines(subject: Subject, problems: Sequence[Problem], forms: Forms) -> tuple[list[Baseline | None], str | None]:
     """A baseline for each row; None where no right answer could be scored. And the first reason for such a row."""
     read = forms.read or (forms.best,)
-    found: list[Baseline | None] = []
+    lines: list[Baseline | None] = []
     failure: str | None = None
     for problem in problems:
-        usual = forms.best(problem.gold.text)
-        right = list(dict.fromkeys([usual, *(f(problem.gold.text, work) for f in read for work in (WORK, ""))]))
+        usual = forms.best(problem.truth.text)
+        right = list(dict.fromkeys([usual, *(f(problem.truth.text, work) for f in read for work in (WORK, ""))]))
         if problem.solution is not None:
             work = problem.solution.rpartition("####")[0].strip() or WORK
-            right.append(forms.best(problem.gold.text, work))
+            right.append(forms.best(problem.truth.text, work))
         if not forms.read:  # no form is read, so that nothing says which of these an honest answer would be
             right = [usual]
-        texts = [*right, forms.best(problem.gold.wrong[0]), ""]
+        texts = [*right, forms.best(problem.truth.wrong[0]), ""]
         paid = subject.pay([problem.sample(t) for t in texts])
         pays, wrong, empty = paid.total[: len(right)], float(paid.total[-2]), float(paid.total[-1])
         if math.isnan(pays[0]):
             failure = failure or next(iter(paid.reasons.values()), "the reward does not apply")
-            found.append(None)
+            lines.append(None)
             continue
         low = int(np.nanargmin(pays))
         floor = min((x for x in (wrong, empty) if not math.isnan(x)), default=float(pays[low]))
-        found.append(Baseline(right[low], float(pays[low]), usual, float(pays[0]), wrong, floor))
-    return found, failure
+        lines.append(Baseline(right[low], float(pays[low]), usual, float(pays[0]), wrong, floor))
+    return lines, failure
 
 
 def attempts_on(problem: Problem, forms: Forms, literals: Literals = Literals()) -> list[Attempt]:  # noqa: B008
-    """Every family's texts for a row, and of the reward's own; none that happens to say the gold after all."""
-    found: dict[tuple[str, bool], Attempt] = {}
+    """Every family's texts for a row, and of the reward's own; none that happens to say the ground truth after all."""
+    attempts: dict[tuple[str, bool], Attempt] = {}
     made = (attempt for family in FAMILIES.values() for attempt in family(problem, forms.best))
     for attempt in chain(made, own_texts(problem, forms.best, literals)):
         if says_what_it_claims(attempt, problem):
-            found.setdefault((attempt.text, attempt.truncated), attempt)
-    return list(found.values())
+            attempts.setdefault((attempt.text, attempt.truncated), attempt)
+    return list(attempts.values())
 
 
 def says_what_it_claims(attempt: Attempt, problem: Problem) -> bool:
-    """False where a text that should not say the gold happens to."""
+    """False where a text that should not say the ground truth happens to."""
     if attempt.claim in (Claim.RIGHT, Claim.SEVERAL) or attempt.fixed:
         return True
-    return not problem.gold.stands_in(attempt.text)
+    return not problem.truth.stands_in(attempt.text)
 
 
 def try_all(subject: Subject, problems: Sequence[Problem], attempts: Iterable[tuple[int, Attempt]]) -> list[Trial]:

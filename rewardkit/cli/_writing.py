@@ -43,8 +43,8 @@ def _same(written: os.stat_result | None, read: Iterable[Path]) -> Path | None:
         return None
     for path in read:
         for file in path.iterdir() if path.is_dir() else (path,):
-            found = _status(file)
-            if found is not None and os.path.samestat(found, written):
+            status = _status(file)
+            if status is not None and os.path.samestat(status, written):
                 return file
     return None
 
@@ -58,10 +58,10 @@ def _status(path: Path) -> os.stat_result | None:
 
 def _standard_output() -> os.stat_result | None:
     try:
-        found = os.fstat(sys.stdout.fileno())
+        status = os.fstat(sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):
         return None
-    return found if stat.S_ISREG(found.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def write_new(path: Path, text: str, *, force: bool = False) -> None:

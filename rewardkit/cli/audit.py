@@ -51,7 +51,7 @@ def audit(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="JSON lines or parquet with prompts and gold answers: verl's columns, question and answer, or prompt "
+            help="JSON lines or parquet with prompts and ground truths: verl's columns, question and answer, or prompt "
             "and ground_truth. Responses are welcome and not needed.",
             show_default=False,
         ),
@@ -135,10 +135,10 @@ def show(report: AuditReport) -> None:
     if report.no_fix is not None:
         out.print(Text(f"instead     {report.no_fix}\n"))
     for control in report.controls:
-        found = ", ".join(control.found) or "nothing"
+        codes = ", ".join(control.found) or "nothing"
         verdict = "" if control.as_expected else f"; expected {', '.join(control.expected) or 'nothing'}"
         style = "dim" if control.as_expected else "yellow"
-        out.print(Text(f"control     {control.name}: {found}{verdict}", style=style))
+        out.print(Text(f"control     {control.name}: {codes}{verdict}", style=style))
     if report.search_skipped is not None:
         out.print(Text(f"no search   {report.search_skipped}", style="dim"))
 
@@ -168,7 +168,7 @@ def _show_diagnostic(out: Any, diagnostic: AuditDiagnostic) -> None:
     if diagnostic.evidence is not None:
         e = diagnostic.evidence
         _show_text(out, e.text, e.pay, e.parts, f"{e.says}, cut off" if e.truncated else e.says)
-        _show_text(out, e.honest, e.honest_pay, e.honest_parts, f"compare; gold {e.gold}")
+        _show_text(out, e.honest, e.honest_pay, e.honest_parts, f"compare; ground truth {e.truth}")
     if diagnostic.also:
         out.print(Text(f"            so do {', '.join(diagnostic.also)}", style="dim"))
     out.print()

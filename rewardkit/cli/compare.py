@@ -62,16 +62,16 @@ def compare(
 
     sides = load_side(old), load_side(new)
     with progress_bar("compare") as progress:
-        found = compare_rewards(*sides, rows, step=step, limit=limit, progress=progress)
+        comparison = compare_rewards(*sides, rows, step=step, limit=limit, progress=progress)
     if as_json:
-        show_json(found.as_dict())
+        show_json(comparison.as_dict())
     else:
-        show(found)
-    if fail_on_difference and found.differs:
+        show(comparison)
+    if fail_on_difference and comparison.differs:
         raise typer.Exit(1)
 
 
-def show(found: Comparison) -> None:
+def show(comparison: Comparison) -> None:
     """The comparison on the terminal; plain lines where there is none."""
     from rich.text import Text
 
@@ -79,37 +79,37 @@ def show(found: Comparison) -> None:
 
     out = console()
     for side, name, reason, pay in zip(
-        ("old", "new"), (found.old, found.new), found.reasons, found.totals, strict=True
+        ("old", "new"), (comparison.old, comparison.new), comparison.reasons, comparison.totals, strict=True
     ):
         spread = f"  pays {pay.mean:.4g} on average, {pay.low:.4g} to {pay.high:.4g}" if pay.count else ""
         out.print(Text.assemble((f"{side}  ", "bold"), (name, "cyan"), (spread, "dim")))
         if reason is not None:
             out.print(Text(f"     first unscored row: {reason}", style="dim"))
     out.print()
-    for heading, text in _lines(found):
+    for heading, text in _lines(comparison):
         out.print(Text.assemble((f"{heading:<18}", "bold"), text))
-    if found.terms and found.both:
+    if comparison.terms and comparison.both:
         out.print()
-        out.print(_terms(found))
-    if found.largest:
+        out.print(_terms(comparison))
+    if comparison.largest:
         out.print(Text("\nlargest differences", style="bold"))
-    for difference in found.largest[:_SHOWN]:
+    for difference in comparison.largest[:_SHOWN]:
         _show_difference(out, difference)
 
 
-def _lines(found: Comparison) -> list[tuple[str, str]]:
-    counts = (("old only", found.only_old), ("new only", found.only_new), ("neither", found.neither))
+def _lines(comparison: Comparison) -> list[tuple[str, str]]:
+    counts = (("old only", comparison.only_old), ("new only", comparison.only_new), ("neither", comparison.neither))
     apart = "".join(f", {n:,} by {who}" for who, n in counts if n)
-    lines = [("rows", f"{found.rows:,}: {found.both:,} scored by both{apart}")]
-    if not found.both:
+    lines = [("rows", f"{comparison.rows:,}: {comparison.both:,} scored by both{apart}")]
+    if not comparison.both:
         return lines
-    change = f", by {found.mean_change:+.4g} on average over all" if found.different else ""
-    lines.append(("paid differently", f"{_of(found.different, found.both, 'rows')}{change}"))
-    ranks = [] if found.spearman != found.spearman else [f"Spearman {found.spearman:.4f} over all rows"]
-    if found.groups is None:
+    change = f", by {comparison.mean_change:+.4g} on average over all" if comparison.different else ""
+    lines.append(("paid differently", f"{_of(comparison.different, comparison.both, 'rows')}{change}"))
+    ranks = [] if comparison.spearman != comparison.spearman else [f"Spearman {comparison.spearman:.4f} over all rows"]
+    if comparison.groups is None:
         none = [("groups", "none: the rows have no group, uid or prompt")]
         return [*lines, *([("rank correlation", ranks[0])] if ranks else []), *none]
-    g = found.groups
+    g = comparison.groups
     if g.pairs.kendall == g.pairs.kendall:
         ranks.append(f"Kendall {g.pairs.kendall:.4f} within groups")
     if ranks:
@@ -132,17 +132,17 @@ def _of(part: int, whole: int, what: str) -> str:
     return f"{part:,} of {whole:,} {what}{f' ({part / whole:.1%})' if whole else ''}"
 
 
-def _terms(found: Comparison) -> Any:
+def _terms(comparison: Comparison) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    both = all(t.rows is not None for t in found.terms.values())
-    side = "old" if all(t.new is None for t in found.terms.values()) else "new"
+    both = all(t.rows is not None for t in comparison.terms.values())
+    side = "old" if all(t.new is None for t in comparison.terms.values()) else "new"
     headings = ("old", "new", "rows", "of the difference", "sign changes")
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("mean pay for", *(headings if both else (side, "where different", "correlation"))):
         table.add_column(heading, justify="left" if heading == "mean pay for" else "right", overflow="fold")
-    for label, t in found.terms.items():
+    for label, t in comparison.terms.items():
         if both:
             part = "-" if t.of_difference is None else f"{t.of_difference:.0%}"
             cells = [_number(t.old), _number(t.new), f"{t.rows:,}", part, f"{t.sign_changes:,}"]

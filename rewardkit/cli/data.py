@@ -84,7 +84,7 @@ def check(
             typer.echo(json.dumps(d.as_dict()) if as_json else printable(line(d)), file=out)
 
         checked = check_file(load_reward(reward).reward, data, show)
-    found = f"{checked.faulty:,} can't be scored" if checked.faulty else "all can be scored"
-    typer.echo(f"{checked.rows:,} rows, {found}", err=True)
+    verdict = f"{checked.faulty:,} can't be scored" if checked.faulty else "all can be scored"
+    typer.echo(f"{checked.rows:,} rows, {verdict}", err=True)
     if checked.faulty:
         raise typer.Exit(1)

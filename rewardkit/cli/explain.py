@@ -30,7 +30,7 @@ def explain(
     step: Step = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a formula's tree with kinds, bounds and polarity, and what can be found in it before it scores anything.
+    """Show a formula's tree with kinds, bounds and directions, and what can be found in it before it scores anything.
 
     ↑ marks a node that raises the total where it rises, ↓ one that lowers it, ↕ one that does either.
     """
@@ -44,13 +44,13 @@ def explain(
         if on is None:
             from rewardkit.analysis.explanation import explain as explain_formula
 
-            found = explain_formula(program)
+            explanation = explain_formula(program)
         else:
-            found = _on_row(program, on, step)
+            explanation = _on_row(program, on, step)
     if as_json:
-        show_json(found)
+        show_json(explanation)
     else:
-        _show(found)
+        _show(explanation)
 
 
 def _on_row(program: Any, path: Path, step: int | None) -> dict[str, Any]:
@@ -72,8 +72,8 @@ def _on_row(program: Any, path: Path, step: int | None) -> dict[str, Any]:
             raise DataError(f"{path}: `token_texts` stands beside `tokens`, one text a token")
         if "".join(map(str, texts)) != batch.responses[0]:
             raise DataError(f"{path}: `token_texts` joined are not the `response`")
-        ends = np.cumsum([len(t) for t in texts])
-        token_ends = lambda i: ends  # noqa: E731
+        offsets = np.cumsum([len(t) for t in texts])
+        token_ends = lambda i: offsets  # noqa: E731
     return explain_row(program, batch, token_ends, texts)
 
 
@@ -91,7 +91,7 @@ def _read(path: Path) -> dict[str, Any]:
     return row
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(explanation: dict[str, Any]) -> None:
     from rich.text import Text
 
     from rewardkit.analysis.diagnostics import FormulaDiagnostic
@@ -100,24 +100,24 @@ def _show(found: dict[str, Any]) -> None:
     from rewardkit.cli._diagnostics import show_diagnostics
 
     out = console()
-    out.print(_tree(found["tree"]))
+    out.print(_tree(explanation["tree"]))
     out.print()
     facts = {
-        "formula": found["formula"],
-        "fingerprint": found["fingerprint"],
-        "bounds": interval_text(found["bounds"]),
-        "needs": ", ".join(found["needs"]) or "-",
-        "cost": found["cost"],
-        "logged as": ", ".join(found["names"]) or "-",
+        "formula": explanation["formula"],
+        "fingerprint": explanation["fingerprint"],
+        "bounds": interval_text(explanation["bounds"]),
+        "needs": ", ".join(explanation["needs"]) or "-",
+        "cost": explanation["cost"],
+        "logged as": ", ".join(explanation["names"]) or "-",
     }
     for name, value in facts.items():
         out.print(Text.assemble((f"{name:<12}", "bold"), str(value)))
-    if "row" in found:
+    if "row" in explanation:
         out.print()
-        _show_row(out, found["row"])
-    if found["diagnostics"]:
+        _show_row(out, explanation["row"])
+    if explanation["diagnostics"]:
         out.print()
-        show_diagnostics(out, (FormulaDiagnostic(**d) for d in found["diagnostics"]))
+        show_diagnostics(out, (FormulaDiagnostic(**d) for d in explanation["diagnostics"]))
 
 
 def _show_row(out: Any, row: dict[str, Any]) -> None:
@@ -153,7 +153,7 @@ def _label(node: dict[str, Any]) -> Any:
     text = Text(node["text"] if leaf else _operation(node), style="bold")
     if node["op"] == "number":
         return text
-    text.append(f"  {node['kind']} {interval_text(node['bounds'])} {_POLARITY[node['polarity']]}", style="dim")
+    text.append(f"  {node['kind']} {interval_text(node['bounds'])} {_DIRECTION[node['polarity']]}", style="dim")
     if "cost" in node:
         text.append(f" {node['cost']}", style="dim")
     if "name" in node:
@@ -179,4 +179,4 @@ _OPERATIONS = {
     "add": "+", "mul": "*", "div": "/", "neg": "-", "and": "&", "or": "|", "not": "~", "lt": "<", "le": "<=", "gt": ">",
     "ge": ">=", "when": "when(condition, then, otherwise)",
 }  # fmt: skip
-_POLARITY = {"rises": "↑", "falls": "↓", "mixed": "↕", "unpaid": "unpaid"}
+_DIRECTION = {"rises": "↑", "falls": "↓", "mixed": "↕", "unpaid": "unpaid"}

@@ -77,13 +77,13 @@ def report(
     with target as write:
         with prints_to_stderr(), _progress() as progress:
             program = None if reward is None else compile_reward(load_reward(reward).reward)
-            found = report_on(rollouts, data=data, reward=program, weights=_weights(weights), progress=progress)
+            result = report_on(rollouts, data=data, reward=program, weights=_weights(weights), progress=progress)
         if write is not None:
-            write(page(found))
+            write(page(result))
     if as_json:
-        show_json(found.as_dict())
+        show_json(result.as_dict())
     else:
-        show(found)
+        show(result)
 
 
 def _weights(text: str | None) -> dict[str, float] | None:
@@ -91,16 +91,16 @@ def _weights(text: str | None) -> dict[str, float] | None:
 
     if text is None:
         return None
-    found = {}
+    weights = {}
     for part in text.split(","):
         name, _, value = part.rpartition("=")
         try:
-            found[name.strip()] = float(value)
+            weights[name.strip()] = float(value)
         except ValueError:
-            found[name.strip()] = math.nan
-        if not name.strip() or not math.isfinite(found[name.strip()]):
+            weights[name.strip()] = math.nan
+        if not name.strip() or not math.isfinite(weights[name.strip()]):
             raise ConfigError(f"--weights got {part!r}; expected NAME=WEIGHT", hint="such as correct=1,format=0.2")
-    return found
+    return weights
 
 
 @contextlib.contextmanager
@@ -114,55 +114,55 @@ def _progress() -> Iterator[Callable[[int, int, int], object] | None]:
         yield lambda file, files, rows: status.update(f"reading file {file:,} of {files:,}, {rows:,} rows")
 
 
-def show(found: RolloutReport) -> None:
+def show(report_: RolloutReport) -> None:
     """The report on the terminal; plain lines where there is none."""
     from rich.text import Text
 
     from rewardkit.cli._console import console, one_line
 
     out = console()
-    steps = [step for step, _ in found.steps.items()]
+    steps = [step for step, _ in report_.steps.items()]
     timed = f", steps {steps[0]} to {steps[-1]}" if len(steps) > 1 else ""
-    unscored = f", {found.unscored / found.rows:.1%} unscored" if found.unscored else ""
-    files = f"{found.files:,} file{'s' if found.files > 1 else ''}"
-    out.print(Text(f"{found.layout}: {found.rows:,} rows in {files}{timed}{unscored}", style="bold"))
+    unscored = f", {report_.unscored / report_.rows:.1%} unscored" if report_.unscored else ""
+    files = f"{report_.files:,} file{'s' if report_.files > 1 else ''}"
+    out.print(Text(f"{report_.layout}: {report_.rows:,} rows in {files}{timed}{unscored}", style="bold"))
     out.print()
-    for note in found.notes:
+    for note in report_.notes:
         out.print(Text.assemble((f"{note.code:<17}", "yellow"), note.message))
-    if not found.notes:
+    if not report_.notes:
         out.print(Text("nothing stands out", style="green"))
     out.print()
-    out.print(_table(found, timed=bool(timed)))
-    if found.groups is not None and found.groups.groups:
-        g = found.groups
+    out.print(_table(report_, timed=bool(timed)))
+    if report_.groups is not None and report_.groups.groups:
+        g = report_.groups
         out.print(Text(f"{g.dead:,} of {g.groups:,} groups are dead: paid the same throughout ({g.share:.1%})"))
-    if not found.has_texts:
+    if not report_.has_texts:
         out.print(Text("scores have no texts: --data FILE names the scored file", style="dim"))
-    if not found.terms and found.formula is None:
+    if not report_.terms and report_.formula is None:
         out.print(Text("the dump has no terms: --reward FORMULA works them out from the texts", style="dim"))
-    for title, texts in (("best paid", found.best[:3]), ("worst paid", found.worst[:3])):
+    for title, texts in (("best paid", report_.best[:3]), ("worst paid", report_.worst[:3])):
         for paid in texts:
-            at = f"  {paid.where}{f', gold {paid.gold}' if paid.gold is not None else ''}"
+            at = f"  {paid.where}{f', ground truth {paid.ground_truth}' if paid.ground_truth is not None else ''}"
             out.print(
                 Text.assemble((f"{title:<11}", "bold"), f"{paid.total:>8.4g}  ", (one_line(paid.text), "cyan"), at)
             )
 
 
-def _table(found: RolloutReport, *, timed: bool) -> Any:
+def _table(report_: RolloutReport, *, timed: bool) -> Any:
     from rich.table import Table
     from rich.text import Text
 
     from rewardkit.report.result import TOTAL, WORDS
 
-    columns = {TOTAL: found.total, **found.terms} | ({WORDS: found.words} if found.has_texts else {})
+    columns = {TOTAL: report_.total, **report_.terms} | ({WORDS: report_.words} if report_.has_texts else {})
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("", "mean", "std", "min", "max", *(("first", "last") if timed else ()), "other than scored"):
         left = heading in ("", "other than scored")
         table.add_column(heading, justify="left" if left else "right", overflow="fold")
     for name, moments in columns.items():
         numbers = [moments.mean, moments.std, moments.low, moments.high] if moments.count else [math.nan] * 4
-        cells = [*numbers, *(found.ends(name) if timed else ())]
-        shares = moments.shares().items() if name in found.terms else ()
+        cells = [*numbers, *(report_.first_and_last(name) if timed else ())]
+        shares = moments.shares().items() if name in report_.terms else ()
         other = ", ".join(f"{status} {share:.1%}" for status, share in shares if status != "scored")
         table.add_row(Text(name), *("-" if math.isnan(x) else f"{x:.4g}" for x in cells), other)
     return table

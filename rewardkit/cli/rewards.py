@@ -18,11 +18,11 @@ def rewards(as_json: AsJson = False) -> None:
     from rewardkit.cli._console import console, show_json
     from rewardkit.engine.loading import load_reward, ready_made
 
-    found = []
+    described = []
     for name, path in ready_made().items():
         reward = load_reward(name)
         doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        found.append(
+        described.append(
             {
                 "name": name,
                 "formula": reward.formula,
@@ -32,7 +32,7 @@ def rewards(as_json: AsJson = False) -> None:
             }
         )
     if as_json:
-        show_json(found)
+        show_json(described)
         return
     from rich.padding import Padding
     from rich.text import Text
@@ -40,7 +40,7 @@ def rewards(as_json: AsJson = False) -> None:
     from rewardkit.cli._console import plain
 
     out = console()
-    for reward_ in found:
+    for reward_ in described:
         out.print(Text(reward_["name"], style="bold"))
         for line in (reward_["formula"], plain(reward_["summary"])):
             out.print(Padding(Text(line), (0, 0, 0, 4), expand=False))

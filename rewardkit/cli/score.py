@@ -123,8 +123,8 @@ def score(
         with bar as progress, target as write:
             tally = gather(parts, files, data, write, progress=progress, profile=times)
     if as_json:
-        found = {**tally.as_dict(), **({"profile": times.as_dict()} if profile else {})}
-        typer.echo(json.dumps(found), err=out is None)
+        summary = {**tally.as_dict(), **({"profile": times.as_dict()} if profile else {})}
+        typer.echo(json.dumps(summary), err=out is None)
         return
     _show(tally)
     if profile:
@@ -201,8 +201,8 @@ def _show_profile(times: Any) -> None:
     for stage, seconds in times.stages.items():
         table.add_row(Text(stage), f"{seconds:.2f}", f"{seconds / total:.0%}", "", "", "")
         if stage == "terms":
-            for name, spent in sorted(times.terms.items(), key=lambda item: -item[1].seconds):
-                each = f"{spent.seconds / spent.ran * 1e6:.1f}" if spent.ran else "-"
-                share, counts = f"{spent.seconds / total:.0%}", (f"{spent.asked:,}", f"{spent.ran:,}")
-                table.add_row(Text(f"  {name}"), f"{spent.seconds:.2f}", share, *counts, each)
+            for name, cost in sorted(times.terms.items(), key=lambda item: -item[1].seconds):
+                each = f"{cost.seconds / cost.ran * 1e6:.1f}" if cost.ran else "-"
+                share, counts = f"{cost.seconds / total:.0%}", (f"{cost.asked:,}", f"{cost.ran:,}")
+                table.add_row(Text(f"  {name}"), f"{cost.seconds:.2f}", share, *counts, each)
     console(err=True).print(table)

@@ -28,11 +28,11 @@ def terms(
     from rewardkit.cli._console import show_json
 
     if name is None:
-        found = describe_vocabulary()
+        vocabulary = describe_vocabulary()
         if as_json:
-            show_json(found)
+            show_json(vocabulary)
         else:
-            _list(found)
+            _list(vocabulary)
         return
     entry = describe(name)
     if as_json:

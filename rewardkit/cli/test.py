@@ -27,7 +27,7 @@ def test(
         Path | None,
         typer.Option(
             metavar="DATA",
-            help="Rows to start from: JSON lines or parquet with prompts and gold answers. With --mutants: examples, "
+            help="Rows to start from: JSON lines or parquet with prompts and ground truths. With --mutants: examples, "
             "with `score` for what a row should be paid.",
             show_default=False,
         ),
@@ -162,12 +162,12 @@ def _mutants(reward: str, data: Path | None, as_json: bool) -> None:
 
     with prints_to_stderr():
         source = load_reward(reward)
-        found = notice(source.reward, _examples(reward, data))
+        noticed = notice(source.reward, _examples(reward, data))
     if as_json:
-        _mutants_json(source.formula, found)
+        _mutants_json(source.formula, noticed)
     else:
-        _show_mutants(source.formula, found)
-    if found.failed or found.survived:
+        _show_mutants(source.formula, noticed)
+    if noticed.failed or noticed.survived:
         raise typer.Exit(1)
 
 
@@ -184,13 +184,14 @@ def _examples(reward: str, data: Path | None) -> list[Example]:
     if listed is None:
         raise ConfigError(
             f"--mutants needs examples, and {reward!r} comes with none",
-            hint="--data FILE.jsonl with response, ground_truth and score; or EXAMPLES = [(response, gold, pay), ...] "
+            hint="--data FILE.jsonl with response, ground_truth and score; or "
+            "EXAMPLES = [(response, ground_truth, pay), ...] "
             "in the reward's file",
         )
     return examples_of_module(listed, str(path))
 
 
-def _mutants_json(formula: str, found: Noticed) -> None:
+def _mutants_json(formula: str, noticed: Noticed) -> None:
     from rewardkit.cli._console import show_json
 
     show_json(
@@ -198,30 +199,30 @@ def _mutants_json(formula: str, found: Noticed) -> None:
             "reward": formula,
             "examples_failed": [
                 {"response": e.sample.response, "should_pay": e.pay, "pays": None if pay != pay else pay}
-                for e, pay in found.failed
+                for e, pay in noticed.failed
             ],
-            "caught": [{"slip": m.slip, "formula": repr(m.reward), "by": e.sample.response} for m, e in found.caught],
-            "survived": [{"slip": m.slip, "formula": repr(m.reward)} for m in found.survived],
+            "caught": [{"slip": m.slip, "formula": repr(m.reward), "by": e.sample.response} for m, e in noticed.caught],
+            "survived": [{"slip": m.slip, "formula": repr(m.reward)} for m in noticed.survived],
         }
     )
 
 
-def _show_mutants(formula: str, found: Noticed) -> None:
+def _show_mutants(formula: str, noticed: Noticed) -> None:
     from rich.text import Text
 
     from rewardkit.cli._console import console
 
     out = console()
     out.print(Text(formula, style="bold"))
-    for example, pay in found.failed:
+    for example, pay in noticed.failed:
         out.print(
             Text(f"FAILS    {example.sample.response!r} should be paid {example.pay:g} and is paid {pay:g}", "red")
         )
-    for mutant, example in found.caught:
+    for mutant, example in noticed.caught:
         seen = example.sample.response
         seen = f"{seen[:57]}..." if len(seen) > 60 else seen
         out.print(Text.assemble(("noticed  ", "green"), mutant.slip, (f"  by {seen!r}", "dim")))
-    for mutant in found.survived:
+    for mutant in noticed.survived:
         out.print(Text.assemble(("SURVIVES ", "bold red"), mutant.slip, (f"  {mutant.reward!r}", "dim")))
-    total = len(found.caught) + len(found.survived)
-    out.print(Text(f"{len(found.caught)} of {total} slips are noticed by the examples"))
+    total = len(noticed.caught) + len(noticed.survived)
+    out.print(Text(f"{len(noticed.caught)} of {total} slips are noticed by the examples"))

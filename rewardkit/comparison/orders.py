@@ -69,7 +69,7 @@ def pairs(a: Floats, b: Floats, codes: Codes) -> Pairs:
     """Compare the rows of each group with each other, up to `MOST_APART` rows apart."""
     order = np.argsort(codes, kind="stable")
     a, b, codes = a[order], b[order], codes[order]
-    found = np.zeros(4, dtype=np.int64)
+    counts = np.zeros(4, dtype=np.int64)
     first = np.arange(len(codes))
     for apart in range(1, MOST_APART + 1):
         first = first[: np.searchsorted(first, len(codes) - apart)]
@@ -78,8 +78,8 @@ def pairs(a: Floats, b: Floats, codes: Codes) -> Pairs:
             break
         x, y = (np.where(near(v[first + apart], v[first]), 0, np.sign(v[first + apart] - v[first])) for v in (a, b))
         both = x * y
-        found += [(both > 0).sum(), (both < 0).sum(), ((y == 0) & (x != 0)).sum(), ((x == 0) & (y != 0)).sum()]
-    return Pairs(*map(int, found))
+        counts += [(both > 0).sum(), (both < 0).sum(), ((y == 0) & (x != 0)).sum(), ((x == 0) & (y != 0)).sum()]
+    return Pairs(*map(int, counts))
 
 
 @dataclass(frozen=True, slots=True)

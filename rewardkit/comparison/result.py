@@ -199,8 +199,8 @@ def _groups(g: Groups) -> dict[str, Any]:
 
 
 def _pay(moments: Moments) -> dict[str, float | None]:
-    found = moments.as_dict()
-    return {key: found[key] for key in ("mean", "std", "min", "max")}
+    statistics = moments.as_dict()
+    return {key: statistics[key] for key in ("mean", "std", "min", "max")}
 
 
 def _number(value: float) -> float | None:

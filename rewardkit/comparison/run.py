@@ -24,12 +24,12 @@ from rewardkit.report.texts import kept
 from rewardkit.scoring.fields import SPELLINGS, groups_of
 from rewardkit.scoring.files import data_files
 from rewardkit.scoring.reading import Chunk, Rows
-from rewardkit.scoring.run import Wanted, columns, read
+from rewardkit.scoring.run import RequiredFields, columns, read
 from rewardkit.scoring.tally import Moments
 
 MOST: Final = 20
 """Differences that are kept."""
-_BESIDE: Final = ("response", "ground_truth", "prompt", "group")
+_ALSO_READ: Final = ("response", "ground_truth", "prompt", "group")
 """Fields of a row that are read whether a side needs them or not, where the file has them."""
 
 
@@ -58,29 +58,29 @@ def compare(
         MissingDependencyError: parquet without pyarrow.
     """
     sides = (old, new)
-    fields = Wanted(
-        tuple(f for f in SPELLINGS if any(f in s.wanted.fields for s in sides)),
-        frozenset().union(*(s.wanted.needed for s in sides)),
+    fields = RequiredFields(
+        tuple(f for f in SPELLINGS if any(f in s.required.fields for s in sides)),
+        frozenset().union(*(s.required.needed for s in sides)),
     )
     files = data_files(data)
-    found = _Found(sides)
+    tally = _Found(sides)
     left = limit
     for number, path in enumerate(files):
         if left is not None and left <= 0:
             break
-        source = _Rows(path, tuple(dict.fromkeys((*fields.fields, *_BESIDE))))
+        source = _Rows(path, tuple(dict.fromkeys((*fields.fields, *_ALSO_READ))))
         for chunk in read(source, fields, left):
             given = columns(source, chunk, fields.fields)
             batch = Batch(**given, step=step)
             truths = batch.ground_truths or columns(source, chunk, ["ground_truth"])["ground_truths"]
             prompts = batch.prompts or columns(source, chunk, ["prompt"])["prompts"]
-            found.add(source, chunk, number, batch, truths, groups_of(chunk.rows, prompts))
+            tally.add(source, chunk, number, batch, truths, groups_of(chunk.rows, prompts))
             left = None if left is None else left - len(chunk.rows)
             if progress is not None:
-                progress((number + chunk.done) / len(files), found.rows)
-    if not found.rows:
+                progress((number + chunk.done) / len(files), tally.rows)
+    if not tally.rows:
         raise DataError(f"{data} has no rows")
-    return found.comparison()
+    return tally.comparison()
 
 
 class _Rows(Rows):
@@ -156,11 +156,11 @@ class _Found:
         for i, label in enumerate(self._labels):
             was, now = (p.parts[label][rows] if label in p.parts else nothing for p in (old, new))
             change = now - was
-            told = change if self._both_formulas else now if label in new.parts else was
+            cause = change if self._both_formulas else now if label in new.parts else was
             shown = now if label in new.parts else was
             self._sums[i] += (was.sum(), now.sum(), shown[differ].sum())
             self._changed[i] += int((~near(was, now)).sum())
-            self._with[i] += (told.sum(), told @ told, told @ d)
+            self._with[i] += (cause.sum(), cause @ cause, cause @ d)
             changes[i] = change
         self._d += (d.sum(), d @ d)
         if self._both_formulas:
@@ -177,7 +177,7 @@ class _Found:
             for label in self._labels
             if label != FLOOR or any(p.parts.get(label, np.zeros(row + 1))[row] for p in (old, new))
         }
-        found = Difference(
+        difference = Difference(
             source.where(chunk.numbers[row]),
             kept(batch.responses[row]),
             truths[row],
@@ -185,7 +185,7 @@ class _Found:
             float(new.total[row]),
             parts,  # type: ignore[arg-type]
         )
-        heapq.heappush(self._largest, (size, -self.rows - row, found))
+        heapq.heappush(self._largest, (size, -self.rows - row, difference))
         if len(self._largest) > MOST:
             heapq.heappop(self._largest)
 
@@ -249,7 +249,7 @@ class _Found:
         return np.bincount(pushes.argmax(axis=0), minlength=len(self._labels))
 
     def _terms(self, n: int, blamed: Any) -> dict[str, TermChange]:
-        found: dict[str, TermChange] = {}
+        changes: dict[str, TermChange] = {}
         both = self._both_formulas
         spread = self._d[1] - self._d[0] ** 2 / n if n else 0.0
         for i, label in enumerate(self._labels):
@@ -260,7 +260,7 @@ class _Found:
             along = pd - p * self._d[0] / n if n else 0.0
             own = pp - p * p / n if n else 0.0
             varies = spread > 1e-12 and own > 1e-12
-            found[label] = TermChange(
+            changes[label] = TermChange(
                 old=old / n if n and label in self._of[0] else None,
                 new=new / n if n and label in self._of[1] else None,
                 where_different=where / self._different if self._different else math.nan,
@@ -269,4 +269,4 @@ class _Found:
                 correlation=float(along / math.sqrt(spread * own)) if varies else math.nan,
                 sign_changes=int(blamed[i]) if both else None,
             )
-        return found
+        return changes

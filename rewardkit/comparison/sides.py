@@ -16,11 +16,11 @@ from rewardkit.batch import Batch, Floats
 from rewardkit.engine.program import Program
 from rewardkit.engine.scores import headline
 from rewardkit.errors import ConfigError
-from rewardkit.scoring.run import Wanted, wanted
+from rewardkit.scoring.run import RequiredFields, required_fields
 
 FLOOR: Final = "the formula's floor"
 """What a row is paid beside its parts: a failure in a place of mixed direction takes the total to the least."""
-_OF_A_FUNCTION: Final = Wanted(("response", "ground_truth", "prompt", "data_source", "extra_info"), frozenset())
+_OF_A_FUNCTION: Final = RequiredFields(("response", "ground_truth", "prompt", "data_source", "extra_info"), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Side(Protocol):
         """The labels of its parts."""
 
     @property
-    def wanted(self) -> Wanted:
+    def required(self) -> RequiredFields:
         """What it reads of a row."""
 
     def pay(self, batch: Batch) -> Paid:
@@ -70,7 +70,7 @@ class FormulaSide:
         self.program = program
         self.name = repr(program.reward)
         self.labels = (*part_names(program.reward), FLOOR)
-        self.wanted = wanted(program)
+        self.required = required_fields(program)
 
     def pay(self, batch: Batch) -> Paid:
         """What each row is paid, by part.
@@ -82,16 +82,16 @@ class FormulaSide:
         scores = self.program.finish(leaves, step=batch.step, groups=batch.groups)
         values = self.program.trace(leaves, step=batch.step, groups=batch.groups)
         total = np.where(scores.unscored, np.nan, scores.total)
-        found = parts(self.program.reward, values, len(batch), weighted=False)
-        rest = total - np.sum(list(found.values()), axis=0)
-        found[FLOOR] = np.where(np.abs(rest) > 1e-9 * np.maximum(1.0, np.abs(total)), rest, 0.0)
+        shares = parts(self.program.reward, values, len(batch), weighted=False)
+        rest = total - np.sum(list(shares.values()), axis=0)
+        shares[FLOOR] = np.where(np.abs(rest) > 1e-9 * np.maximum(1.0, np.abs(total)), rest, 0.0)
         reasons = {
             row: f"{name}: {headline(text)}"
             for name, why in scores.reasons.items()
             for row, text in why.items()
             if np.isnan(total[row])
         }
-        return Paid(total, found, reasons)
+        return Paid(total, shares, reasons)
 
 
 class FunctionSide:
@@ -99,7 +99,7 @@ class FunctionSide:
 
     is_formula = False
     labels: tuple[str, ...] = ()
-    wanted = _OF_A_FUNCTION
+    required = _OF_A_FUNCTION
 
     def __init__(self, function: FunctionSubject) -> None:
         self._function = function
@@ -126,10 +126,10 @@ def matched(old: Side, new: Side) -> dict[str, str]:
 
 
 def _by_term(labels: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    labels_of: dict[str, list[str]] = {}
     for label in labels:
-        found.setdefault(label.partition("(")[0], []).append(label)
-    return found
+        labels_of.setdefault(label.partition("(")[0], []).append(label)
+    return labels_of
 
 
 def load_side(text: str) -> FormulaSide | FunctionSide:

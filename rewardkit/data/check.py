@@ -1,8 +1,8 @@
-"""Before a run: the rows whose gold the formula's answer terms can't grade, and the rows that no route takes.
+"""Before a run: the rows whose ground truth the formula's answer terms can't grade, and the rows that no route takes.
 
-Such rows cost rollouts and teach nothing: every response to them is unscored. A term is the judge of its own golds: it
-is run on an empty response, and what it calls BAD_GOLD is reported. Of a term that isn't built in only a missing gold
-is known. Streams, in memory that doesn't grow; no trainer may enter.
+Such rows cost rollouts and teach nothing: every response to them is unscored. A term is the judge of its own ground
+truths: it is run on an empty response, and what it calls BAD_GOLD is reported. Of a term that isn't built in only a
+missing ground truth is known. Streams, in memory that doesn't grow; no trainer may enter.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _EXPECTED: Final[Mapping[str, str]] = {
     "exact": "text, or a list of texts",
     "math_equal": "a formula, a number or words, or a solution that marks one",
 }
-"""What the terms take as a gold, for messages."""
+"""What the terms take as a ground truth, for messages."""
 
 
 register(
@@ -78,7 +78,7 @@ class Checked:
 def check_file(
     reward: Expression, data: Path, report: Callable[[RowDiagnostic], object], *, limit: int | None = None
 ) -> Checked:
-    """Report every row of a file whose gold can't be graded by the reward, or that no ``route`` of it takes.
+    """Report every row of a file whose ground truth can't be graded by the reward, or that no ``route`` of it takes.
 
     Args:
         reward: the formula.
@@ -88,7 +88,7 @@ def check_file(
         limit: the first so many rows only.
 
     Raises:
-        DataError: a file or row that can't be read, no rows, or none of the first rows has a gold at all.
+        DataError: a file or row that can't be read, no rows, or none of the first rows has a ground truth at all.
         MissingDependencyError: parquet without pyarrow.
     """
     wanted = _fields(reward)
@@ -96,8 +96,12 @@ def check_file(
     rows = faulty = 0
     for chunk in first_rows(source.chunks(limit), limit):
         columns = _columns(source, chunk, wanted)
-        if not rows and "ground_truth" in wanted and all(gold is None for gold in columns["ground_truth"]):
-            raise _no_golds(source, chunk)
+        if (
+            not rows
+            and "ground_truth" in wanted
+            and all(ground_truth is None for ground_truth in columns["ground_truth"])
+        ):
+            raise _no_truths(source, chunk)
         faults = _faults(reward, columns, len(chunk.rows))
         for i in sorted(faults):
             for term, reason in faults[i]:
@@ -111,17 +115,17 @@ def check_file(
 
 
 def _fields(reward: Expression) -> tuple[str, ...]:
-    """What of a row is looked at: its gold, and what routes go by."""
-    found: set[str] = set()
+    """What of a row is looked at: its ground truth, and what routes go by."""
+    fields: set[str] = set()
     for node in reward.walk():
         if isinstance(node.operation, Route):
-            found |= node.operation.needs()
-        elif _reads_gold(node):
-            found.add("ground_truth")
-    return tuple(field for field in SPELLINGS if field in found)
+            fields |= node.operation.needs()
+        elif _reads_ground_truth(node):
+            fields.add("ground_truth")
+    return tuple(field for field in SPELLINGS if field in fields)
 
 
-def _reads_gold(node: Expression) -> bool:
+def _reads_ground_truth(node: Expression) -> bool:
     return node.term is not None and "ground_truth" in node.term.needs(node)
 
 
@@ -132,14 +136,15 @@ def _columns(source: Rows, chunk: Chunk, fields: Sequence[str]) -> dict[str, lis
         raise source.error(chunk.numbers[why.index], why) from None
 
 
-def _no_golds(source: Rows, chunk: Chunk) -> DataError:
+def _no_truths(source: Rows, chunk: Chunk) -> DataError:
     names = " or ".join(f"`{'.'.join(path)}`" for path in SPELLINGS["ground_truth"])
     if source.is_parquet and not chunk.rows[0]:
         has = "it has no such column"
     else:
         has = f"the first row's fields are {listed(chunk.rows[0])}"
     return DataError(
-        f"the formula grades against a gold, and none of the first {len(chunk.rows):,} rows of {source.name} has one: "
+        f"the formula grades against a ground truth, and none of the first {len(chunk.rows):,} rows of "
+        f"{source.name} has one: "
         f"{has}",
         hint=f"name it {names}",
     )
@@ -169,7 +174,7 @@ def _found(reward: Expression, columns: Mapping[str, list[Any]], n: int) -> Iter
         else:
             for operand in node.args:
                 reached[operand] |= rows
-            if _reads_gold(node) and rows.any():
+            if _reads_ground_truth(node) and rows.any():
                 yield from _bad_golds(node, np.flatnonzero(rows).tolist(), columns["ground_truth"])
 
 
@@ -179,19 +184,19 @@ def _no_route(route: Route, columns: Mapping[str, list[Any]], i: int) -> str:
     return f"no route for {by}={_short(value)}, and no `otherwise`; routes: {', '.join(map(repr, route.keys))}"
 
 
-def _bad_golds(node: Expression, rows: list[int], golds: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
+def _bad_golds(node: Expression, rows: list[int], ground_truths: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
     assert node.term is not None
     name = node.term.name
     if node.term.builtin and node.term.cost is not Cost.REMOTE:
         expected = f"; expected {_EXPECTED[name]}" if name in _EXPECTED else ""
-        column = run_term(node, Batch([""] * len(rows), ground_truths=[golds[i] for i in rows]))
+        column = run_term(node, Batch([""] * len(rows), ground_truths=[ground_truths[i] for i in rows]))
         for k, i in enumerate(rows):
             if column.statuses[k] == Status.BAD_GOLD:
                 yield i, name, f"{column.reasons[k]}{expected}"
-            elif name == "math_equal" and (why := formula_fault(golds[i])) is not None:
-                yield i, name, f"the ground truth {_short(golds[i])} {why}"
+            elif name == "math_equal" and (why := formula_fault(ground_truths[i])) is not None:
+                yield i, name, f"the ground truth {_short(ground_truths[i])} {why}"
     else:
-        yield from ((i, name, "no ground truth") for i in rows if golds[i] is None)
+        yield from ((i, name, "no ground truth") for i in rows if ground_truths[i] is None)
 
 
 def _short(value: object) -> str:

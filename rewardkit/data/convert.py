@@ -76,13 +76,14 @@ def _check(source: Source) -> dict[str, list[tuple[Row, Problem]]]:
 
 
 def _repeats(rows: list[tuple[Row, Problem]]) -> list[str]:
-    """A note on questions that come twice with different golds: one of the two golds is wrong."""
+    """A note on questions that come twice with different ground truths: one of the two ground truths is wrong."""
     seen: dict[str, tuple[Row, Problem]] = {}
     notes = []
     for row, problem in rows:
         first_row, first = seen.setdefault(problem.question, (row, problem))
-        if first.gold != problem.gold:
+        if first.ground_truth != problem.ground_truth:
             notes.append(
-                f"{row.where} asks the same as {first_row.where}, with the gold {problem.gold} instead of {first.gold}"
+                f"{row.where} asks the same as {first_row.where}, with the ground truth "
+                f"{problem.ground_truth} instead of {first.ground_truth}"
             )
     return notes

@@ -22,7 +22,7 @@ def verl_row(problem: Problem, *, data_source: str, split: str, index: int) -> d
     """A row as verl 0.3 to 0.9 read it: the question and how to answer it, as one message of the user.
 
     Args:
-        problem: the question and its gold.
+        problem: the question and its ground truth.
         data_source: what a `route` formula and verl's validation metrics tell data sets apart by.
         split: train or test.
         index: the row's number in its split.
@@ -31,7 +31,7 @@ def verl_row(problem: Problem, *, data_source: str, split: str, index: int) -> d
         "data_source": data_source,
         "prompt": [{"role": "user", "content": f"{problem.question} {GSM8K_INSTRUCTION}"}],
         "ability": "math",
-        "reward_model": {"style": "rule", "ground_truth": problem.gold},
+        "reward_model": {"style": "rule", "ground_truth": problem.ground_truth},
         "extra_info": {
             "split": split,
             "index": index,

@@ -1,6 +1,6 @@
 """One problem of a data set, and what makes a row a usable one. No file, no parquet, no hub may enter.
 
-A row in GSM8K form has a `question` and an `answer`: a worked solution, the marker `####`, and the gold number.
+A row in GSM8K form has a `question` and an `answer`: a worked solution, the marker `####`, and the final number.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _NUMBER: Final = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?|[-+]?\.\
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A question, its worked answer and the gold answer.
+    """A question, its worked answer and the ground truth.
 
     Attributes:
         question: what the model is asked.
         answer: the worked solution as the source has it.
-        gold: what a response is graded against, thousands separators removed.
+        ground_truth: what a response is graded against, thousands separators removed.
         extra: what else the source knows of the row.
     """
 
     question: str
     answer: str
-    gold: str
+    ground_truth: str
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -57,13 +57,15 @@ def gsm8k_problem(row: object) -> Problem:
     question, answer = text_field(row, "question"), text_field(row, "answer")
     _, marker, tail = answer.rpartition(MARKER)
     if not marker:
-        raise BadRow(f"`answer` has no `{MARKER}` before the gold number: {_short(answer)}")
-    gold = tail.strip()
-    if not gold:
-        raise BadRow(f"`answer` ends in `{MARKER}` with no gold number after it")
-    if not _NUMBER.fullmatch(gold):
-        raise BadRow(f"the gold after `{MARKER}` is {_short(gold)}; expected a number such as 42, -3.5 or 1,000")
-    return Problem(question, answer, gold.replace(",", "").removeprefix("+"))
+        raise BadRow(f"`answer` has no `{MARKER}` before the final number: {_short(answer)}")
+    ground_truth = tail.strip()
+    if not ground_truth:
+        raise BadRow(f"`answer` ends in `{MARKER}` with no number after it")
+    if not _NUMBER.fullmatch(ground_truth):
+        raise BadRow(
+            f"the ground truth after `{MARKER}` is {_short(ground_truth)}; expected a number such as 42, -3.5 or 1,000"
+        )
+    return Problem(question, answer, ground_truth.replace(",", "").removeprefix("+"))
 
 
 def text_field(row: object, name: str) -> str:
@@ -93,12 +95,12 @@ def refuse(bad: Iterable[tuple[str, BadRow]], total: int) -> DataError:
         bad: where each is, and why it is bad.
         total: rows that were read.
     """
-    found = list(bad)
-    lines = [f"{where}: {why}" for where, why in found[:SHOWN_BAD_ROWS]]
-    if len(found) > SHOWN_BAD_ROWS:
-        lines.append(f"and {len(found) - SHOWN_BAD_ROWS} more")
-    rows = "row is" if len(found) == 1 else "rows are"
-    return DataError("\n  ".join([f"{len(found)} of {total} {rows} not usable; nothing was written:", *lines]))
+    refused = list(bad)
+    lines = [f"{where}: {why}" for where, why in refused[:SHOWN_BAD_ROWS]]
+    if len(refused) > SHOWN_BAD_ROWS:
+        lines.append(f"and {len(refused) - SHOWN_BAD_ROWS} more")
+    rows = "row is" if len(refused) == 1 else "rows are"
+    return DataError("\n  ".join([f"{len(refused)} of {total} {rows} not usable; nothing was written:", *lines]))
 
 
 def _short(value: object) -> str:

@@ -64,7 +64,7 @@ def open_source(text: str, split: str | None, limit: int | None) -> Source:
     if _HUB_ID.fullmatch(text):
         return _hub(text, split, limit)
     raise DataError(
-        f"--from {text!r} is no file, no hub id and no reasoning-gym data set",
+        f"unknown source: --from {text!r} is not a file, a hub id or a reasoning-gym data set",
         hint="a file of JSON lines or parquet, OWNER/NAME such as openai/gsm8k, or reasoning-gym:DATASET such as "
         "reasoning-gym:chain_sum",
     )
@@ -92,18 +92,18 @@ def _hub(name: str, split: str | None, limit: int | None) -> Source:
     try:
         configs = datasets.get_dataset_config_names(name)
         config = "main" if "main" in configs else configs[0]
-        found = datasets.load_dataset(name, config)
+        splits = datasets.load_dataset(name, config)
     except Exception as e:  # its errors come from four libraries and share no base
         raise DataError(
             f"the data set {name} can't be read from the hub: {_first_line(e)}",
             hint="offline, give a file (--from FILE.jsonl) or a procedural set (--from reasoning-gym:chain_sum)",
         ) from e
-    if split is not None and split not in found:
-        raise DataError(f"{name} has no split {split!r}; it has {', '.join(found)}")
-    chosen = [split] if split is not None else [s for s in found if s in ("train", "test")] or list(found)
+    if split is not None and split not in splits:
+        raise DataError(f"{name} has no split {split!r}; it has {', '.join(splits)}")
+    chosen = [split] if split is not None else [s for s in splits if s in ("train", "test")] or list(splits)
     return Source(
         name,
-        {s: [Row(f"{name}[{s}]:{i}", dict(r)) for i, r in zip(_upto(limit), found[s], strict=False)] for s in chosen},
+        {s: [Row(f"{name}[{s}]:{i}", dict(r)) for i, r in zip(_upto(limit), splits[s], strict=False)] for s in chosen},
     )
 
 

@@ -9,34 +9,34 @@ import numpy as np
 from rewardkit.algebra.operation import Context, Expression
 from rewardkit.algebra.values import Values
 from rewardkit.batch import Mask
-from rewardkit.engine.short_circuit import Question
+from rewardkit.engine.short_circuit import ShortCircuit
 
-Questions = Mapping[Expression, Sequence[Question]]
+ShortCircuits = Mapping[Expression, Sequence[ShortCircuit]]
 
 
-def evaluate(root: Expression, context: Context, questions: Questions) -> dict[Expression, Values]:
+def evaluate(root: Expression, context: Context, short_circuits: ShortCircuits) -> dict[Expression, Values]:
     """The values of every node of a formula, each distinct node once."""
-    found: dict[Expression, Values] = {}
+    values: dict[Expression, Values] = {}
     with np.errstate(invalid="ignore", over="ignore"):
         for node in root.walk():
-            operands = [found[a] for a in node.args]
-            for question in questions.get(node, ()):
-                operands[question.operand] = _unasked(question, operands)
-            found[node] = node.operation.values(node, operands, context)
-    return found
+            operands = [values[a] for a in node.args]
+            for rule in short_circuits.get(node, ()):
+                operands[rule.operand] = _unasked(rule, operands)
+            values[node] = node.operation.values(node, operands, context)
+    return values
 
 
-def settled(question: Question, decider: Values) -> Mask:
+def decided(rule: ShortCircuit, decider: Values) -> Mask:
     """The rows on which one operand decides without the expensive one: it has a value, which the rest can't move."""
-    final = (decider.value >= question.low) & (decider.value <= question.high)
+    final = (decider.value >= rule.low) & (decider.value <= rule.high)
     return final & ~decider.floored  # NaN is in no interval
 
 
-def _unasked(question: Question, operands: Sequence[Values]) -> Values:
+def _unasked(rule: ShortCircuit, operands: Sequence[Values]) -> Values:
     """The expensive operand, a copy of the deciding one where that decides; the first of several has the last word."""
-    expensive = operands[question.operand]
+    expensive = operands[rule.operand]
     value, status, floored = expensive.value.copy(), expensive.status.copy(), expensive.floored.copy()
-    for i in reversed(question.deciders):
-        rows = settled(question, operands[i])
+    for i in reversed(rule.deciders):
+        rows = decided(rule, operands[i])
         value[rows], status[rows], floored[rows] = operands[i].value[rows], operands[i].status[rows], False
     return Values(value, status, floored)

@@ -90,21 +90,21 @@ class Decoder:
 
         A character whose bytes are split over tokens ends with the last of them.
         """
-        ends = np.zeros(len(ids), dtype=np.int64)
+        offsets = np.zeros(len(ids), dtype=np.int64)
         count = 0
         if self._table is not None:
             decoder = codecs.getincrementaldecoder("utf-8")("replace")
             for i, token in enumerate(ids):
                 piece = self._table[token] if 0 <= token < len(self._table) else b""
                 count += len(decoder.decode(piece, final=i == len(ids) - 1))
-                ends[i] = count
-            return ends
+                offsets[i] = count
+            return offsets
         # Any other kind: the length of the text so far, less what may still change (an unfinished character).
         for i in range(len(ids)):
             text = self._own(ids[: i + 1])
             count = max(count, len(text.rstrip("\ufffd")) if i < len(ids) - 1 else len(text))
-            ends[i] = count
-        return ends
+            offsets[i] = count
+        return offsets
 
     def _pieces(self, ids: Sequence[int] | npt.NDArray[np.integer[Any]]) -> list[bytes]:
         """The bytes of each token; an array is looked up as a whole, a fifth faster."""

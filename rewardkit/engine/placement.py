@@ -50,7 +50,7 @@ def place(
     at_the_end = all(piece.place == "end" for piece in pieces)
     # Shares are summed in double precision; where each row has one number, that much memory would buy nothing.
     out = np.zeros((n, width), dtype=np.float32 if at_the_end else np.float64)
-    ends = np.zeros(n)
+    at_last = np.zeros(n)
     counts = mask.sum(axis=1)
     last = _last_tokens(mask)
     scored = mask if scored is None else scored
@@ -60,7 +60,7 @@ def place(
         if piece.place == "spread":
             out[rows] += np.where(mask[rows], (piece.amount[rows] / counts[rows])[:, None], 0.0)
         elif piece.place == "end":
-            ends[rows] += piece.amount[rows]
+            at_last[rows] += piece.amount[rows]
         else:
             for row in rows.tolist():
                 positions = np.flatnonzero(scored[row])
@@ -70,8 +70,8 @@ def place(
                     hits = _matches(piece.pattern, texts[row], row, len(positions), token_ends)
                     at = positions[hits] if len(hits) else last[row : row + 1]
                     np.add.at(out[row], at, piece.amount[row] / len(at))
-    rows = np.flatnonzero(ends)
-    out[rows, last[rows]] += ends[rows]
+    rows = np.flatnonzero(at_last)
+    out[rows, last[rows]] += at_last[rows]
     return out.astype(np.float32, copy=False)
 
 
@@ -110,11 +110,11 @@ def _matches(pattern: str, text: str, row: int, count: int, token_ends: TokenEnd
 
 
 def _match_ends(pattern: str, text: str) -> list[int]:
-    ends: list[int] = []
+    offsets: list[int] = []
     try:
         for match in compiled(pattern).finditer(text, timeout=PATTERN_TIMEOUT_S):
             if match.end() > match.start():
-                ends.append(match.end())
+                offsets.append(match.end())
     except TimeoutError:
         return []
-    return ends
+    return offsets

@@ -24,12 +24,12 @@ from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.monotonicity import directions
 from rewardkit.algebra.operation import Context
 from rewardkit.algebra.operations.naming import Named
-from rewardkit.algebra.values import NOT_RUN, Column, Piece, Values
+from rewardkit.algebra.values import NOT_RUN, Piece, TermColumn, Values
 from rewardkit.batch import Batch, Status
 from rewardkit.engine.combine import evaluate
-from rewardkit.engine.scheduler import Run, Spent
+from rewardkit.engine.scheduler import Scheduler, TermCost
 from rewardkit.engine.scores import Scores
-from rewardkit.engine.short_circuit import Question, questions
+from rewardkit.engine.short_circuit import ShortCircuit, short_circuits
 from rewardkit.errors import FormulaError, KindError
 
 _LARGEST: Final = float(np.finfo(np.float32).max)
@@ -40,8 +40,8 @@ class Leaves:
     """What :meth:`Program.leaves` found: one column a term, and the batch they are about."""
 
     batch: Batch
-    columns: Mapping[Expression, Column]
-    spent: Mapping[Expression, Spent] = field(default_factory=dict)
+    columns: Mapping[Expression, TermColumn]
+    costs: Mapping[Expression, TermCost] = field(default_factory=dict)
     """Empty where the columns did not come from :meth:`Program.leaves`."""
 
 
@@ -53,7 +53,7 @@ class Program:
     _intervals: Mapping[Expression, Interval] = field(repr=False)
     directions: Mapping[Expression, Direction] = field(repr=False)
     """Which way the total moves when a node rises."""
-    _questions: Mapping[Expression, Sequence[Question]] = field(repr=False)
+    _short_circuits: Mapping[Expression, Sequence[ShortCircuit]] = field(repr=False)
     _names: Mapping[str, Expression] = field(repr=False)
 
     @property
@@ -93,8 +93,8 @@ class Program:
                 batch; over it, these rows are ERROR and the others go on. User terms then run in another thread.
                 None: no deadline. Terms of the vocabulary have deadlines of their own.
         """
-        run = Run(self.reward, self.directions, self._questions, batch, deadline=deadline)
-        return Leaves(batch, run.columns, run.spent)
+        scheduler = Scheduler(self.reward, self.directions, self._short_circuits, batch, deadline=deadline)
+        return Leaves(batch, scheduler.columns, scheduler.costs)
 
     def finish(self, leaves: Leaves, *, step: int | None = None, groups: Sequence[Hashable] | None = None) -> Scores:
         """Stage two: the arithmetic over what stage one found.
@@ -107,13 +107,13 @@ class Program:
         Raises:
             CompileError: the formula needs groups and none came.
         """
-        found = self.trace(leaves, step=step, groups=groups)
-        root = self._floored(found[self.reward])
+        values_of = self.trace(leaves, step=step, groups=groups)
+        root = self._floored(values_of[self.reward])
         return Scores(
             total=root.value,
             status=root.status,
-            values={name: found[node].value for name, node in self._names.items()},
-            statuses={name: _public(found[node].status) for name, node in self._names.items()},
+            values={name: values_of[node].value for name, node in self._names.items()},
+            statuses={name: _public(values_of[node].status) for name, node in self._names.items()},
             reasons={name: leaves.columns[node].reasons for name, node in self.terms.items()},
             pieces=root.pieces,
             texts=leaves.batch.responses,
@@ -127,7 +127,7 @@ class Program:
         A row's total differs from its root's value in one case: a failure in a place of mixed direction pays the floor.
         """
         context = Context(leaves.columns, self.directions, leaves.batch, step, groups)
-        return evaluate(self.reward, context, self._questions)
+        return evaluate(self.reward, context, self._short_circuits)
 
     def _floored(self, root: Values) -> Values:
         """Rows with a policy-caused failure in a place of mixed direction get the least that the formula can pay.
@@ -171,7 +171,7 @@ def compile(reward: Reward | TokenReward | float | str) -> Program:  # noqa: A00
         raise KindError(f"compile got a Condition, {reward!r}", hint="pay it with when(condition, 1, 0)")
     root = reward if isinstance(reward, TokenReward) else as_reward(reward, "compile")
     intervals = all_bounds(root)
-    return Program(root, intervals, directions(root), questions(root, intervals), _log_names(root))
+    return Program(root, intervals, directions(root), short_circuits(root, intervals), _log_names(root))
 
 
 def _log_names(root: Expression) -> dict[str, Expression]:

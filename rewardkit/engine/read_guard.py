@@ -32,7 +32,7 @@ _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 _NEED_OF: Final = {column: need for need, column in COLUMN_OF.items()}
 
 
-class DeclaredSample:
+class GuardedSample:
     """A :class:`Sample` of which only the declared parts can be read."""
 
     __slots__ = ("_copies", "_needs", "_sample", "_term")
@@ -47,7 +47,7 @@ class DeclaredSample:
         return _own(self._copies, self._sample, name)
 
 
-class DeclaredBatch:
+class GuardedBatch:
     """A :class:`Batch` of which only the declared columns can be read."""
 
     __slots__ = ("_batch", "_copies", "_needs", "_term")
@@ -65,10 +65,10 @@ class DeclaredBatch:
     def __len__(self) -> int:
         return len(self._batch)
 
-    def __getitem__(self, i: int) -> DeclaredSample:
-        return DeclaredSample(self._batch[i], self._needs, self._term)
+    def __getitem__(self, i: int) -> GuardedSample:
+        return GuardedSample(self._batch[i], self._needs, self._term)
 
-    def __iter__(self) -> Iterator[DeclaredSample]:
+    def __iter__(self) -> Iterator[GuardedSample]:
         return (self[i] for i in range(len(self)))
 
 

@@ -20,10 +20,10 @@ from rewardkit.algebra.direction import Direction
 from rewardkit.algebra.expression import Expression, TokenReward
 from rewardkit.algebra.operation import Context
 from rewardkit.algebra.term import Need
-from rewardkit.algebra.values import NOT_RUN, Column, Values
+from rewardkit.algebra.values import NOT_RUN, TermColumn, Values
 from rewardkit.batch import Batch, Mask
-from rewardkit.engine.combine import evaluate, settled
-from rewardkit.engine.short_circuit import Question, cost, is_expensive, is_late
+from rewardkit.engine.combine import decided, evaluate
+from rewardkit.engine.short_circuit import ShortCircuit, cost, is_expensive, is_late
 from rewardkit.engine.term_runner import run_term
 
 _DEDUPLICATE_FROM: Final = 2
@@ -31,7 +31,7 @@ _DEDUPLICATE_FROM: Final = 2
 
 
 @dataclass(slots=True)
-class Spent:
+class TermCost:
     """What one term's node cost over a batch."""
 
     seconds: float = 0.0
@@ -41,34 +41,34 @@ class Spent:
     ran: int = 0
     """Rows that it ran on: equal rows run once."""
 
-    def add(self, other: Spent) -> None:
+    def add(self, other: TermCost) -> None:
         """Take in what it cost over another batch."""
         self.seconds += other.seconds
         self.asked += other.asked
         self.ran += other.ran
 
 
-class Run:
-    """One pass over one batch, done when it is built: ``columns`` is what the terms said, ``spent`` what they cost."""
+class Scheduler:
+    """One pass over one batch, done when it is built: ``columns`` is what the terms said, ``costs`` what they cost."""
 
     def __init__(
         self,
         root: Expression,
         directions: Mapping[Expression, Direction],
-        questions: Mapping[Expression, Sequence[Question]],
+        short_circuits: Mapping[Expression, Sequence[ShortCircuit]],
         batch: Batch,
         *,
         deadline: float | None = None,
     ) -> None:
         self.batch = batch
         self._deadline = deadline
-        self.columns: dict[Expression, Column] = {
-            node: Column.unrun(len(batch), tokens=isinstance(node, TokenReward))
+        self.columns: dict[Expression, TermColumn] = {
+            node: TermColumn.unrun(len(batch), tokens=isinstance(node, TokenReward))
             for node in root.walk()
             if node.term is not None
         }
-        self.spent = {node: Spent() for node in self.columns}
-        self._directions, self._questions = directions, questions
+        self.costs = {node: TermCost() for node in self.columns}
+        self._directions, self._short_circuits = directions, short_circuits
         self._keys: dict[frozenset[Need], npt.NDArray[np.intp] | None] = {}
         self._put_off: dict[Expression, Mask] = {}
         self.ask(root, np.ones(len(batch), dtype=np.bool_))
@@ -81,15 +81,15 @@ class Run:
 
     def ask_open(self, node: Expression, rows: Mask) -> None:
         """Expensive operands last, on the rows that the cheaper ones leave open."""
-        asked = self._questions.get(node, ())
-        later = {question.operand for question in asked}
+        rules = self._short_circuits.get(node, ())
+        later = {rule.operand for rule in rules}
         for i, operand in enumerate(node.args):
             if i not in later:
                 self.ask(operand, rows)
-        for question in asked:
-            deciders = [self.values(node.args[i]) for i in question.deciders]
-            still_open = ~np.logical_or.reduce([settled(question, decider) for decider in deciders])
-            self.ask(node.args[question.operand], rows & still_open)
+        for rule in rules:
+            deciders = [self.values(node.args[i]) for i in rule.deciders]
+            still_open = ~np.logical_or.reduce([decided(rule, decider) for decider in deciders])
+            self.ask(node.args[rule.operand], rows & still_open)
 
     def run(self, node: Expression, rows: Mask) -> None:
         """Run a term on some rows; an async one when its values are wanted, together with the others."""
@@ -103,7 +103,7 @@ class Run:
         if not self._put_off.keys().isdisjoint(node.walk()):
             self._await()
         context = Context(self.columns, self._directions, self.batch, self.batch.step, self.batch.groups)
-        return evaluate(node, context, self._questions)[node]
+        return evaluate(node, context, self._short_circuits)[node]
 
     cost = staticmethod(cost)
     is_expensive = staticmethod(is_expensive)
@@ -134,19 +134,19 @@ class Run:
         # equal rows have one representative: the first of them in the batch
         representatives, place = np.unique(first[todo], return_inverse=True)
         part = self._timed(node, self.batch.take(representatives), len(todo))
-        full = Column(part.values[place], part.statuses[place])
+        full = TermColumn(part.values[place], part.statuses[place])
         full.reasons = {i: part.reasons[int(p)] for i, p in enumerate(place) if int(p) in part.reasons}
         if part.tokens is not None:
             full.tokens = [part.tokens[int(p)] for p in place]
         column.put(cast(Sequence[int], todo), full)
 
-    def _timed(self, node: Expression, batch: Batch, asked: int) -> Column:
-        spent = self.spent[node]
+    def _timed(self, node: Expression, batch: Batch, asked: int) -> TermColumn:
+        costs = self.costs[node]
         start = time.perf_counter()
         part = run_term(node, batch, deadline=self._deadline)
-        spent.seconds += time.perf_counter() - start
-        spent.asked += asked
-        spent.ran += len(batch)
+        costs.seconds += time.perf_counter() - start
+        costs.asked += asked
+        costs.ran += len(batch)
         return part
 
     def _first_equal(self, node: Expression) -> npt.NDArray[np.intp] | None:

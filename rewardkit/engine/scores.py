@@ -104,16 +104,16 @@ class Scores:
         Keys: ``total/mean``, ``total/std``, ``unscored``, and for every name ``<name>/mean``, ``<name>/std`` (over
         the rows that have a value; left out when none has) and ``<name>/status/<status>``.
         """
-        found = _moments("total", self.total)
-        found[UNSCORED_KEY] = float(self.unscored.mean()) if len(self) else 0.0
+        summary = _moments("total", self.total)
+        summary[UNSCORED_KEY] = float(self.unscored.mean()) if len(self) else 0.0
         for name, values in self.values.items():
-            found.update(_moments(name, values))
+            summary.update(_moments(name, values))
             statuses = self.statuses[name]
             for status in Status:
-                found[f"{status_key(name)}/{status.name.lower()}"] = (
+                summary[f"{status_key(name)}/{status.name.lower()}"] = (
                     float((statuses == status).mean()) if len(self) else 0.0
                 )
-        return found
+        return summary
 
     def first_reason(self) -> str | None:
         """The first explanation of an ERROR or BAD_GOLD, with the term's name; None when nothing failed."""

@@ -1,4 +1,4 @@
-"""Which rows an expensive operand is asked on: those where the cheaper operands beside it leave the value open.
+"""Short circuits: an expensive operand runs only on the rows where the cheaper ones leave the value open.
 
 ``gsm8k() * judge()`` is 0 where the answer is wrong, whatever the judge would say; ``maximum(gsm8k(), math_equal())``
 is 1 where the cheap grader says so. There the expensive operand, a term in a worker or behind a network, is not asked,
@@ -42,8 +42,8 @@ def is_late(node: Expression) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """One expensive operand of a node, and when it needn't be asked."""
+class ShortCircuit:
+    """A short-circuit rule: one expensive operand of a node, and when it needn't run."""
 
     operand: int
     """Its place among the node's operands."""
@@ -54,12 +54,14 @@ class Question:
     """A decider's value is final from ``low`` to ``high``."""
 
 
-def questions(root: Expression, intervals: Mapping[Expression, Interval]) -> dict[Expression, tuple[Question, ...]]:
+def short_circuits(
+    root: Expression, intervals: Mapping[Expression, Interval]
+) -> dict[Expression, tuple[ShortCircuit, ...]]:
     """For each node that has some: the expensive operands that cheaper ones can decide without, cheapest first."""
-    found: dict[Expression, tuple[Question, ...]] = {}
+    rules_of: dict[Expression, tuple[ShortCircuit, ...]] = {}
     for node in root.walk() if is_expensive(root) else ():
         operands = [intervals[a] for a in node.args]
-        asked = []
+        rules = []
         for i, final in [(i, node.operation.decided(i, operands)) for i in range(len(node.args))]:
             expensive = node.args[i]
             if final is None or isinstance(expensive, TokenReward):
@@ -72,7 +74,7 @@ def questions(root: Expression, intervals: Mapping[Expression, Interval]) -> dic
                 if cost(other) < cost(expensive) and not isinstance(other, TokenReward) and not is_late(other)
             )
             if deciders and final[0] < float("inf") and final[1] > float("-inf"):
-                asked.append(Question(i, deciders, *final))
-        if asked:
-            found[node] = tuple(sorted(asked, key=lambda question: cost(node.args[question.operand])))
-    return found
+                rules.append(ShortCircuit(i, deciders, *final))
+        if rules:
+            rules_of[node] = tuple(sorted(rules, key=lambda rule: cost(node.args[rule.operand])))
+    return rules_of

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rewardkit.algebra.expression import Expression, TokenReward
-from rewardkit.algebra.values import Column
+from rewardkit.algebra.values import TermColumn
 from rewardkit.batch import Batch, Score, Status
-from rewardkit.engine.read_guard import COLUMN_OF, DeclaredBatch
+from rewardkit.engine.read_guard import COLUMN_OF, GuardedBatch
 from rewardkit.processes.timeouts import TIMED_OUT, call_in_time
 from rewardkit.turns import Turn
 
@@ -34,7 +34,7 @@ _ASYNC_LIMIT: Final = 32
 """Calls of one async term under way at once."""
 
 
-def run_term(node: Expression, batch: Batch, *, deadline: float | None = None) -> Column:
+def run_term(node: Expression, batch: Batch, *, deadline: float | None = None) -> TermColumn:
     """The column of a term's node over a batch. Never raises for what the term does.
 
     Args:
@@ -49,19 +49,21 @@ def run_term(node: Expression, batch: Batch, *, deadline: float | None = None) -
     return column
 
 
-def _found(node: Expression, term: Term[Any, Any], batch: Batch, deadline: float | None) -> Column:
+def _found(node: Expression, term: Term[Any, Any], batch: Batch, deadline: float | None) -> TermColumn:
     """The term's column over the rows that have what it needs."""
     needs = term.needs(node)
     if "turns" in needs | term.reads:
         batch = _with_turns(batch)
     missing = [need for need in needs if _column_of(batch, need) is None and need not in ("response", "extra_info")]
-    missing_gold = "ground_truth" in missing
-    if missing and not missing_gold:
+    missing_ground_truth = "ground_truth" in missing
+    if missing and not missing_ground_truth:
         return _all(len(batch), Status.ERROR, f"{term.name} needs {', '.join(missing)}, which this batch lacks")
     if "ground_truth" not in needs:
         return _checked(node, term, batch, deadline)
-    golds = batch.ground_truths
-    usable = [] if golds is None else [i for i, gold in enumerate(golds) if gold is not None]
+    ground_truths = batch.ground_truths
+    usable = (
+        [] if ground_truths is None else [i for i, ground_truth in enumerate(ground_truths) if ground_truth is not None]
+    )
     if len(usable) == len(batch):
         return _checked(node, term, batch, deadline)
     column = _all(len(batch), Status.BAD_GOLD, "no ground truth")
@@ -86,13 +88,13 @@ def _column_of(batch: Batch, need: str) -> Sequence[Any] | None:
     return column
 
 
-def _all(n: int, status: Status, reason: str) -> Column:
-    return Column(np.full(n, np.nan), np.full(n, status, dtype=np.int8), dict.fromkeys(range(n), reason))
+def _all(n: int, status: Status, reason: str) -> TermColumn:
+    return TermColumn(np.full(n, np.nan), np.full(n, status, dtype=np.int8), dict.fromkeys(range(n), reason))
 
 
-def _checked(node: Expression, term: Term[Any, Any], batch: Batch, deadline: float | None) -> Column:
+def _checked(node: Expression, term: Term[Any, Any], batch: Batch, deadline: float | None) -> TermColumn:
     """The term's answers, held to what it declared."""
-    seen: Any = batch if term.builtin else DeclaredBatch(batch, term.needs(node) | term.reads, term.name)
+    seen: Any = batch if term.builtin else GuardedBatch(batch, term.needs(node) | term.reads, term.name)
     try:
         if term.batched:
             column = _from_batched(term, seen, dict(node.params), None if term.builtin else deadline)
@@ -117,7 +119,7 @@ def _timed_out(term: Term[Any, Any], deadline: float) -> str:
     return f"{term.name} gave no answer within {deadline:g} s, and was left behind"
 
 
-def _from_batched(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> Column:
+def _from_batched(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> TermColumn:
     if deadline is None:
         answer = term.function(batch, **params)
     else:
@@ -125,9 +127,9 @@ def _from_batched(term: Term[Any, Any], batch: Batch, params: dict[str, Any], de
     if isinstance(answer, str | bytes | bytearray | Mapping | Set):
         got = type(answer).__name__
         return _all(len(batch), Status.ERROR, f"{term.name} returned a {got}; expected an array or a list")
-    if isinstance(answer, Column) and len(answer.values) == len(batch):
+    if isinstance(answer, TermColumn) and len(answer.values) == len(batch):
         return answer
-    if isinstance(answer, Column):
+    if isinstance(answer, TermColumn):
         answer = answer.values
     if len(answer) != len(batch):
         return _all(
@@ -137,7 +139,7 @@ def _from_batched(term: Term[Any, Any], batch: Batch, params: dict[str, Any], de
         )
     plain = isinstance(answer, np.ndarray) and answer.dtype.kind in _NUMBERS and not np.ma.isMaskedArray(answer)
     if plain and answer.ndim == 1:
-        return Column(answer.astype(np.float64), np.zeros(len(batch), dtype=np.int8))
+        return TermColumn(answer.astype(np.float64), np.zeros(len(batch), dtype=np.int8))
     return _from_answers(term, list(answer))
 
 
@@ -154,7 +156,7 @@ def _called(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline
     return _all(len(batch), Status.ERROR, _timed_out(term, deadline)) if answer is TIMED_OUT else answer
 
 
-def _from_samples(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> Column:
+def _from_samples(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> TermColumn:
     if inspect.iscoroutinefunction(term.function):
         return _from_answers(term, _gather(term, batch, params, deadline))
 
@@ -202,9 +204,9 @@ def _gather(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline
     return [without if answer is TIMED_OUT else answer for answer in list(answers)]
 
 
-def _from_answers(term: Term[Any, Any], answers: list[Any]) -> Column:
+def _from_answers(term: Term[Any, Any], answers: list[Any]) -> TermColumn:
     n = len(answers)
-    column = Column(np.full(n, np.nan), np.zeros(n, dtype=np.int8))
+    column = TermColumn(np.full(n, np.nan), np.zeros(n, dtype=np.int8))
     if term.kind is TokenReward:
         column.tokens = [np.zeros(0)] * n
     for i, answer in enumerate(answers):
@@ -216,7 +218,7 @@ def _from_answers(term: Term[Any, Any], answers: list[Any]) -> Column:
     return column
 
 
-def _take(column: Column, i: int, answer: Any, term: Term[Any, Any]) -> None:
+def _take(column: TermColumn, i: int, answer: Any, term: Term[Any, Any]) -> None:
     """Write one row's answer into its place."""
     if isinstance(answer, Score):
         if not _is_number(answer.value):
@@ -242,7 +244,7 @@ def _is_number(value: object) -> bool:
     )
 
 
-def _sum_tokens(column: Column, term: Term[Any, Any], batch: Batch) -> None:
+def _sum_tokens(column: TermColumn, term: Term[Any, Any], batch: Batch) -> None:
     """A token-level term's value is the sum over its tokens; an array of the wrong length is an ERROR."""
     if column.tokens is None:
         column.tokens = [np.zeros(0)] * len(batch)
@@ -256,7 +258,7 @@ def _sum_tokens(column: Column, term: Term[Any, Any], batch: Batch) -> None:
             column.values[i] = float(got.sum())
 
 
-def _enforce(column: Column, node: Expression, term: Term[Any, Any]) -> None:
+def _enforce(column: TermColumn, node: Expression, term: Term[Any, Any]) -> None:
     bounds = term.bounds(node)
     scored = column.statuses == Status.SCORED
     slack = _SLACK * max(1.0, *(abs(e) for e in (bounds.low, bounds.high) if np.isfinite(e)), 1.0)

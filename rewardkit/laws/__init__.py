@@ -5,7 +5,7 @@
 
     test_my_reward = laws(gsm8k() + length(0.01, cap=0.5), dominates(gsm8k()))
 
-Nothing else in the SDK may import this room: hypothesis comes with the extra ``testing``.
+Nothing else in the SDK may import this package: hypothesis comes with the extra ``testing``.
 """
 
 try:

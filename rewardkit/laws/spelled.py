@@ -35,7 +35,7 @@ def law_of(text: str) -> Law:
     name, inside = (match[1], match[2].strip()) if match else (text, "")
     if match is None or name not in _LAWS:
         hint = did_you_mean(name, _LAWS) or f"one of {', '.join(_LAWS)}, such as dominates(gsm8k())"
-        raise ParameterError(f"{text!r} is no law", hint=hint)
+        raise ParameterError(f"unknown law: {text!r}", hint=hint)
     if name == "dominates":
         verdict = parse(inside)
         if not isinstance(verdict, Verdict):

@@ -1,7 +1,8 @@
 """What models write, as hypothesis strategies: from nothing at all to near misses of the right answer.
 
 Random Unicode alone finds crashes; it never finds a wrong answer that looks right. So most of what is drawn here is
-built of the pieces that rewards look at: sentences, end marks, answer markers, repetition, and numbers near the gold.
+built of the pieces that rewards look at: sentences, end marks, answer markers, repetition, and numbers near the ground
+truth.
 """
 
 from __future__ import annotations
@@ -50,23 +51,33 @@ ODD: Final = (
 )
 
 
-def near(gold: str) -> st.SearchStrategy[str]:
-    """The gold, spellings of it, and what is almost it."""
-    spelled = [gold, f"{gold}.0", f"${gold}", f"**{gold}**", f"{gold} apples", f"-{gold}", f"{gold}0", f"1{gold}"]
+def near(ground_truth: str) -> st.SearchStrategy[str]:
+    """The ground truth, spellings of it, and what is almost it."""
+    spelled = [
+        ground_truth,
+        f"{ground_truth}.0",
+        f"${ground_truth}",
+        f"**{ground_truth}**",
+        f"{ground_truth} apples",
+        f"-{ground_truth}",
+        f"{ground_truth}0",
+        f"1{ground_truth}",
+    ]
     try:
-        value = int(gold.replace(",", ""))
+        value = int(ground_truth.replace(",", ""))
     except ValueError:
         return st.sampled_from([*spelled, "7"])
     return st.sampled_from([*spelled, str(value + 1), str(value - 1), str(-value), f"{value:,}", f"{value}/1"])
 
 
-def responses(gold: Any = None) -> st.SearchStrategy[str]:
+def responses(ground_truth: Any = None) -> st.SearchStrategy[str]:
     """Texts of responses.
 
     Args:
-        gold: the ground truth, so that right and nearly right answers are among them; None draws answers at large.
+        ground_truth: the ground truth, so that right and nearly right answers are among them; None draws answers at
+            large.
     """
-    answers = st.sampled_from(["7", "42", "-3", "1/2"]) if gold is None else near(_short(gold))
+    answers = st.sampled_from(["7", "42", "-3", "1/2"]) if ground_truth is None else near(_short(ground_truth))
     marked = st.builds(lambda form, answer: form.format(answer), st.sampled_from(MARKERS), answers)
     sentence = st.builds(
         lambda words, end: " ".join(words) + end,
@@ -133,7 +144,7 @@ def _rollouts(origin: Sample, max_size: int, tokens: bool) -> st.SearchStrategy[
     )
 
 
-def _short(gold: Any) -> str:
-    """A GSM8K solution's final answer; other golds as they are."""
-    text = str(gold[0] if isinstance(gold, list | tuple) and gold else gold)
+def _short(ground_truth: Any) -> str:
+    """A GSM8K solution's final answer; other ground truths as they are."""
+    text = str(ground_truth[0] if isinstance(ground_truth, list | tuple) and ground_truth else ground_truth)
     return text.rpartition("####")[2].strip()

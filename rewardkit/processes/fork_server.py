@@ -104,7 +104,7 @@ class _Server:
         except OSError as e:
             os.close(sentinel)
             os.close(held)
-            _tell(channel, f"no process could be started: {e.strerror}", 0.0)
+            _send(channel, f"no process could be started: {e.strerror}", 0.0)
             return
         if pid == 0:
             # Another worker's channel must not stay open in this one.
@@ -124,13 +124,13 @@ class _Server:
         del self._children[child.sentinel], self._children[child.channel]
         with contextlib.suppress(KeyError):  # the caller had closed it
             self._poll.unregister(child.channel)
-        _tell(child.channel, os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime)
+        _send(child.channel, os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime)
         if os.fstat(2).st_size > _MOST_WORDS:
             os.ftruncate(2, 0)
             os.lseek(2, 0, os.SEEK_SET)
 
 
-def _tell(channel: int, how: int | str, cpu_seconds: float) -> None:
+def _send(channel: int, how: int | str, cpu_seconds: float) -> None:
     """Say how a worker ended, after whatever part of an answer it has written, and close its channel."""
     with socket.socket(fileno=channel) as end, contextlib.suppress(OSError):  # nobody may listen any more
         end.send(f"\n{json.dumps([None, how, cpu_seconds])}\n".encode(), socket.MSG_DONTWAIT)

@@ -27,7 +27,7 @@ class Rollouts:
         groups: equal for the responses of one prompt within a step; None where that can't be told.
         responses: the texts; None where the dump has none.
         prompts: what was asked; None for a row or a dump without prompts.
-        golds: the ground truths.
+        ground_truths: the ground truths.
         advantages: what the trainer made of the totals; None where it is not logged.
         rows: the rows as they stand in the file, under names that :mod:`rewardkit.scoring.fields` knows.
     """
@@ -40,7 +40,7 @@ class Rollouts:
     groups: Sequence[Hashable] | None
     responses: Sequence[str] | None
     prompts: Sequence[str | None] | None
-    golds: Sequence[Any] | None
+    ground_truths: Sequence[Any] | None
     advantages: Floats | None
     rows: Sequence[Mapping[str, Any]]
 

@@ -31,7 +31,7 @@ class Paid:
         text: the response, cut to what is kept of a text.
         characters: how long it was.
         prompt: what was asked.
-        gold: the ground truth.
+        ground_truth: the ground truth.
     """
 
     where: str
@@ -41,7 +41,7 @@ class Paid:
     text: str
     characters: int
     prompt: str | None
-    gold: str | None
+    ground_truth: str | None
 
 
 class Extremes:
@@ -95,7 +95,7 @@ def _paid(rows: Rollouts, i: int) -> Paid:
         text=kept(text),
         characters=len(text),
         prompt=None if prompt is None else kept(prompt, _PROMPT, _PROMPT // 2),
-        gold=_gold(None if rows.golds is None else rows.golds[i]),
+        ground_truth=_truth(None if rows.ground_truths is None else rows.ground_truths[i]),
     )
 
 
@@ -103,5 +103,5 @@ def _named(status: Any) -> str:
     return "" if status == Status.SCORED else Status(int(status)).name.lower()
 
 
-def _gold(value: Any) -> str | None:
+def _truth(value: Any) -> str | None:
     return None if value is None else kept(str(value), 400, 100)

@@ -25,16 +25,16 @@ def numbers(rows: Sequence[Row], name: str, where: Where, *, needed: bool = Fals
     Raises:
         DataError: a value that is no number, or a missing one where it is needed.
     """
-    found = [row.get(name) for row in rows]
-    for i, value in enumerate(found):
+    values = [row.get(name) for row in rows]
+    for i, value in enumerate(values):
         if type(value) not in _NUMBERS or (needed and name not in rows[i]):
             what = f"is {_short(value)}" if name in rows[i] else "is missing"
             raise DataError(f"{where(i)}: `{name}` {what}; expected a number")
     try:
-        column = np.array([math.nan if v is None else v for v in found], dtype=np.float64)
+        column = np.array([math.nan if v is None else v for v in values], dtype=np.float64)
     except OverflowError:  # an integer that no float is near to
-        i = next(i for i, v in enumerate(found) if type(v) is int and abs(v) > _LARGEST)
-        raise DataError(f"{where(i)}: `{name}` is too large for a number: {_short(found[i])}") from None
+        i = next(i for i, v in enumerate(values) if type(v) is int and abs(v) > _LARGEST)
+        raise DataError(f"{where(i)}: `{name}` is too large for a number: {_short(values[i])}") from None
     column[~np.isfinite(column)] = math.nan
     return column
 
@@ -43,7 +43,7 @@ def numeric_names(rows: Sequence[Row]) -> list[str]:
     """The keys under which all rows have numbers or nothing, and one has a number; in the rows' order."""
     names = dict.fromkeys(chain.from_iterable(rows))
     kinds = {name: {type(row.get(name)) for row in rows} for name in names}
-    return [name for name, found in kinds.items() if found <= _NUMBERS and found != {type(None)}]
+    return [name for name, types in kinds.items() if types <= _NUMBERS and types != {type(None)}]
 
 
 def texts(rows: Sequence[Row], name: str, where: Where) -> list[str]:
@@ -66,16 +66,16 @@ def steps(rows: Sequence[Row], where: Where) -> Steps | None:
     Raises:
         DataError: a step that is no whole number, or rows with and without one.
     """
-    found = [row.get("step") for row in rows]
-    if all(value is None for value in found):
+    values = [row.get("step") for row in rows]
+    if all(value is None for value in values):
         return None
-    for i, value in enumerate(found):
+    for i, value in enumerate(values):
         if isinstance(value, str) and value.isdecimal() and len(value) < 19:  # as older loggers write it
-            found[i] = int(value)
+            values[i] = int(value)
         elif type(value) is not int or abs(value) >= 1 << 63:
             what = "is missing" if value is None else f"is {_short(value)}"
             raise DataError(f"{where(i)}: `step` {what}; expected a whole number")
-    return np.array(found, dtype=np.int64)
+    return np.array(values, dtype=np.int64)
 
 
 def _text(value: object, name: str, where: Where, i: int) -> str:

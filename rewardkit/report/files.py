@@ -49,7 +49,7 @@ class Dump:
         """
         seen = 0
         for number, source in enumerate(self.sources):
-            data = _Beside(self.data) if self.data is not None else None
+            data = _ScoredFile(self.data) if self.data is not None else None
             for chunk in source.chunks():
                 seen += len(chunk.rows)
                 yield number, self._rollouts(source, chunk, data)
@@ -58,14 +58,14 @@ class Dump:
         if not seen:
             raise DataError(f"{name_of(self.path)} has no rows")
 
-    def _rollouts(self, source: Rows, chunk: Chunk, data: _Beside | None) -> Rollouts:
+    def _rollouts(self, source: Rows, chunk: Chunk, data: _ScoredFile | None) -> Rollouts:
         def where(i: int) -> str:
             return source.where(chunk.numbers[i])
 
         layout = next(module for module in _LAYOUTS if self.layout == module.NAME)
         for i, row in enumerate(chunk.rows):
             if not layout.is_row(row):
-                raise DataError(f"{where(i)}: is no row of a {self.layout}; its fields are {listed(row)}")
+                raise DataError(f"{where(i)}: is not a row of a {self.layout}; its fields are {listed(row)}")
         if layout is trl:
             return trl.rollouts(chunk.rows, where, self.weights)
         if layout is scored:
@@ -108,12 +108,12 @@ def _files(path: Path) -> list[Path]:
         if path != STDIN and not os.path.exists(path):
             raise DataError(f"no file or folder {path}", hint=_EXPECTED)
         return [path]
-    found = files_in(path)
-    if not found:
+    files = files_in(path)
+    if not files:
         inside = [folder for depth in ("*", "*/*") for folder in sorted(path.glob(depth)) if _holds_data(folder)][:3]
         hint = f"such files are in {' and in '.join(map(str, inside))}" if inside else _EXPECTED
         raise DataError(f"{path} has no {' and no '.join(KINDS[:2])} file in it", hint=hint)
-    return found
+    return files
 
 
 def _holds_data(folder: Path) -> bool:
@@ -123,7 +123,7 @@ def _holds_data(folder: Path) -> bool:
         return False
 
 
-class _Beside:
+class _ScoredFile:
     """The rows of the scored file, taken as the scores are read."""
 
     def __init__(self, path: Path) -> None:

@@ -41,8 +41,8 @@ AGREE: Final = 0.98
 
 def notes(report: RolloutReport) -> tuple[Note, ...]:
     """All notes on a report, those on the data before those on the policy."""
-    found = (*_sums(report), *_unscored(report), *_similar(report), *_endings(report), *_groups(report))
-    return (*found, *_drifts(report), *_terms(report), *_relations(report))
+    of_the_run = (*_sums(report), *_unscored(report), *_similar(report), *_endings(report), *_groups(report))
+    return (*of_the_run, *_drifts(report), *_terms(report), *_relations(report))
 
 
 def _sums(r: RolloutReport) -> Iterator[Note]:
@@ -97,7 +97,7 @@ def _endings(r: RolloutReport) -> Iterator[Note]:
 def _groups(r: RolloutReport) -> Iterator[Note]:
     if r.groups is None or not r.groups.groups:
         return
-    first, last = r.steps.share_ends(dead_of)
+    first, last = r.steps.first_and_last_share(dead_of)
     now = r.groups.share if math.isnan(last) else last
     if now >= DEAD:
         course = "" if math.isnan(last) else f" in the last steps ({first:.0%} in the first)"
@@ -116,17 +116,17 @@ def _drifts(r: RolloutReport) -> Iterator[Note]:
     for name in r.terms:
         moved = _drift(r, name)
         if total >= DRIFT and moved <= -DRIFT:
-            first, last = r.ends(name)
-            was, became = r.ends(TOTAL)
+            first, last = r.first_and_last(name)
+            was, became = r.first_and_last(TOTAL)
             yield Note(
                 "falls",
                 f"`{name}` fell from {_g(first)} to {_g(last)} while the total rose from {_g(was)} to {_g(became)}",
             )
-    first, last = r.ends(WORDS)
+    first, last = r.first_and_last(WORDS)
     if first > 0 and (last >= first * GROWTH or last <= first / GROWTH):
         yield Note("length-drift", f"responses went from {_g(first)} to {_g(last)} words")
     for name in r.terms:
-        first, last = r.steps.share_ends(caused_of(name))
+        first, last = r.steps.first_and_last_share(caused_of(name))
         if last - first >= FAILS / 2:
             rows = f"{last:.0%} of the rows of the last steps, {first:.0%} of the first"
             yield Note("fails-more", f"`{name}` finds no usable answer in {rows}")
@@ -144,27 +144,29 @@ def _terms(r: RolloutReport) -> Iterator[Note]:
 
 
 def _relations(r: RolloutReport) -> Iterator[Note]:
-    if abs(found := r.relations.of(TOTAL, WORDS)) >= LENGTH:
-        pays = "longer" if found > 0 else "shorter"
-        yield Note("length", f"within a step {pays} responses are paid more: correlation {found:+.2f}")
+    if abs(correlation := r.relations.of(TOTAL, WORDS)) >= LENGTH:
+        pays = "longer" if correlation > 0 else "shorter"
+        yield Note("length", f"within a step {pays} responses are paid more: correlation {correlation:+.2f}")
     varying = [name for name in r.relations.names if name in r.terms]
     if len(varying) > 1:
         for name in varying:
-            if (found := r.relations.of(TOTAL, name)) >= RULES:
-                yield Note("one-term", f"within a step the total is `{name}` and little else: correlation {found:+.2f}")
+            if (correlation := r.relations.of(TOTAL, name)) >= RULES:
+                yield Note(
+                    "one-term", f"within a step the total is `{name}` and little else: correlation {correlation:+.2f}"
+                )
     for i, a in enumerate(varying):
         for b in varying[i + 1 :]:
-            found = r.relations.of(a, b)
-            if found >= ALIKE:
-                yield Note("same", f"`{a}` and `{b}` say the same: correlation {found:+.2f}")
-            elif found <= AGAINST:
-                yield Note("against", f"`{a}` and `{b}` pull against each other: correlation {found:+.2f}")
+            correlation = r.relations.of(a, b)
+            if correlation >= ALIKE:
+                yield Note("same", f"`{a}` and `{b}` say the same: correlation {correlation:+.2f}")
+            elif correlation <= AGAINST:
+                yield Note("against", f"`{a}` and `{b}` pull against each other: correlation {correlation:+.2f}")
 
 
 def _drift(r: RolloutReport, name: str) -> float:
     """By how many standard deviations the mean moved."""
     moments = r.total if name == TOTAL else r.terms[name]
-    first, last = r.ends(name)
+    first, last = r.first_and_last(name)
     return (last - first) / moments.std if moments.std > 0 else math.nan
 
 

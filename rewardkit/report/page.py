@@ -81,7 +81,7 @@ def _shown(value: Any) -> Any:
 
 
 def _column(report: RolloutReport, name: str, moments: Moments) -> dict[str, Any]:
-    first, last = report.ends(name)
+    first, last = report.first_and_last(name)
     # One of a term's statuses is plain; the total and the length have none of their own.
     shares = moments.shares() if name in report.terms else {}
     return {

@@ -70,14 +70,14 @@ def draw(report: RolloutReport) -> dict[str, str]:
         "length": _by_length,
         "statuses": _statuses,
     }
-    found = {}
+    pictures = {}
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # measured without it, drawn by the reader's fonts
         for name, make in makers.items():
             figure = make(report)
             if figure is not None:
-                found[name] = _svg(figure)
-    return found
+                pictures[name] = _svg(figure)
+    return pictures
 
 
 def _panels(n: int, width: float = 3.3, height: float = 2.0) -> tuple[Figure, list[Any]]:
@@ -123,10 +123,15 @@ def _curve(ax: Any, curve: Sequence[Point], whole: Moments, colour: str) -> None
 def _dead_groups(r: RolloutReport) -> Figure | None:
     shares = r.steps.shares(dead_of)
     failing = {name: r.steps.shares(caused_of(name)) for name in _names(r)}
-    failing = {name: found for name, found in failing.items() if len(found) > 1 and any(p.mean for p in found)}
+    failing = {
+        name: line_points
+        for name, line_points in failing.items()
+        if len(line_points) > 1 and any(p.mean for p in line_points)
+    }
     panels = {"dead groups": (shares, _RED)} if len(shares) > 1 else {}
     panels |= {
-        f"{name}: no usable answer": (found, _STATUS_COLOURS[Status.AMBIGUOUS]) for name, found in failing.items()
+        f"{name}: no usable answer": (line_points, _STATUS_COLOURS[Status.AMBIGUOUS])
+        for name, line_points in failing.items()
     }
     if not panels:
         return None
@@ -143,7 +148,7 @@ def _dead_groups(r: RolloutReport) -> Figure | None:
 
 def _distributions(r: RolloutReport) -> Figure:
     columns = {TOTAL: r.numbers.column(TOTAL), **{name: r.numbers.column(name) for name in _names(r)}}
-    columns = {name: found for name, values in columns.items() if len(found := values[np.isfinite(values)])}
+    columns = {name: finite for name, values in columns.items() if len(finite := values[np.isfinite(values)])}
     figure, axes = _panels(len(columns))
     for ax, (name, values) in zip(axes, columns.items(), strict=True):
         _bars(ax, values, _INK if name == TOTAL else _BLUE)

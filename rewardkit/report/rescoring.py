@@ -134,7 +134,7 @@ def _joined(parts: Sequence[Rollouts]) -> Rollouts:
         groups=together([p.groups for p in parts]),
         responses=together([p.responses for p in parts]),
         prompts=together([p.prompts for p in parts]),
-        golds=together([p.golds for p in parts]),
+        ground_truths=together([p.ground_truths for p in parts]),
         advantages=arrays([p.advantages for p in parts]),
         rows=together([p.rows for p in parts]),
     )

@@ -160,17 +160,17 @@ class RolloutReport:
             "formula_compared": {"rows": self.compared, "differ": self.differ} if self.formula else None,
         }
 
-    def ends(self, name: str) -> tuple[float, float]:
+    def first_and_last(self, name: str) -> tuple[float, float]:
         """The mean of a column over the first and the last steps."""
         of = {TOTAL: total_of, WORDS: words_of}
-        return self.steps.ends(of[name] if name in of else term_of(name))
+        return self.steps.first_and_last(of[name] if name in of else term_of(name))
 
     def _moments(self, name: str, moments: Moments) -> dict[str, Any]:
-        first, last = self.ends(name)
-        found = {**moments.as_dict(), "first_steps": number(first), "last_steps": number(last)}
+        first, last = self.first_and_last(name)
+        statistics = {**moments.as_dict(), "first_steps": number(first), "last_steps": number(last)}
         if name not in self.terms:
-            del found["status"]
-        return found
+            del statistics["status"]
+        return statistics
 
     def _step(self, step: int) -> dict[str, Any]:
         tally = self.steps[step]
@@ -197,8 +197,8 @@ def _rows(matrix: Sequence[Sequence[float]]) -> list[list[float | None]]:
 
 
 def _groups(g: GroupCount) -> dict[str, Any]:
-    found = {"groups": g.groups, "dead": g.dead, "share": number(g.share)}
-    return {**found, "dead_at_lowest": g.lowest, "dead_at_highest": g.highest, "advantages_agree": number(g.agreement)}
+    counts = {"groups": g.groups, "dead": g.dead, "share": number(g.share)}
+    return {**counts, "dead_at_lowest": g.lowest, "dead_at_highest": g.highest, "advantages_agree": number(g.agreement)}
 
 
 def _paid(p: Paid) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def _paid(p: Paid) -> dict[str, Any]:
         "text": p.text,
         "characters": p.characters,
         "prompt": p.prompt,
-        "gold": p.gold,
+        "gold": p.ground_truth,
     }
 
 

@@ -64,18 +64,18 @@ def report_on(
     """
     dump = open_dump(path, data=data, weights=weights)
     rescoring = None if reward is None else Rescoring(reward)
-    found = _Found()
+    tally = _Found()
     chunks = dump.chunks()
     for number, rows in chunks if rescoring is None else rescoring.chunks(chunks):
-        found.add(number, rows)
+        tally.add(number, rows)
         if progress is not None:
-            progress(number + 1, len(dump.sources), found.rows)
-    if not found.total.count:
-        raise DataError(f"{path}: none of {found.rows:,} rows has a score")
-    found.close_groups()
-    high = found.high()
-    paid_well = [text for text in found.texts if text.total >= high - 1e-9]
-    least = max(_LEAST, math.ceil(_LEAST_SHARE * len(found.texts)))
+            progress(number + 1, len(dump.sources), tally.rows)
+    if not tally.total.count:
+        raise DataError(f"{path}: none of {tally.rows:,} rows has a score")
+    tally.close_groups()
+    high = tally.high()
+    paid_well = [text for text in tally.texts if text.total >= high - 1e-9]
+    least = max(_LEAST, math.ceil(_LEAST_SHARE * len(tally.texts)))
     alike = [cluster for cluster in clusters(paid_well) if len(cluster.members) >= least]
     alike.sort(key=lambda cluster: (cluster.prompts == 1, -len(cluster.members)))
     report = RolloutReport(
@@ -83,21 +83,21 @@ def report_on(
         layout=dump.layout,
         formula=None if reward is None else repr(reward.reward),
         files=len(dump.sources),
-        rows=found.rows,
-        unscored=found.rows - found.total.count,
-        total=found.total,
-        terms=found.terms,
-        words=found.words,
-        steps=found.steps,
-        numbers=found.numbers,
-        groups=found.group_count(),
-        relations=found.relations(),
-        best=found.best.found(),
-        worst=found.worst.found(),
+        rows=tally.rows,
+        unscored=tally.rows - tally.total.count,
+        total=tally.total,
+        terms=tally.terms,
+        words=tally.words,
+        steps=tally.steps,
+        numbers=tally.numbers,
+        groups=tally.group_count(),
+        relations=tally.relations(),
+        best=tally.best.found(),
+        worst=tally.worst.found(),
         high=high,
         clusters=tuple(alike[:_SHOWN]),
-        sampled=len(found.texts),
-        endings=tuple(found.endings.found(max(_LEAST, math.ceil(_LEAST_SHARE * found.rows)))[:_SHOWN]),
+        sampled=len(tally.texts),
+        endings=tuple(tally.endings.found(max(_LEAST, math.ceil(_LEAST_SHARE * tally.rows)))[:_SHOWN]),
         compared=0 if rescoring is None else rescoring.compared,
         differ=0 if rescoring is None else rescoring.differ,
     )

@@ -40,15 +40,17 @@ def rollouts(rows: Sequence[Row], where: Where, data: Sequence[Row] | None, data
     statuses: dict[str, Statuses] = {}
     values = [_mapping(row, "terms", where, i) for i, row in enumerate(rows)]
     codes = [_mapping(row, "status", where, i) for i, row in enumerate(rows)]
-    for name in dict.fromkeys(name for found in values for name in found):
+    for name in dict.fromkeys(name for by_name in values for name in by_name):
         terms[name] = numbers(values, name, where)
-        statuses[name] = np.array([_code(found.get(name), where, i) for i, found in enumerate(codes)], dtype=np.int8)
-    texts = prompts = golds = found_steps = None
+        statuses[name] = np.array(
+            [_code(by_name.get(name), where, i) for i, by_name in enumerate(codes)], dtype=np.int8
+        )
+    texts = prompts = ground_truths = found_steps = None
     if data is not None:
         assert data_where is not None
         try:
             texts, prompts = column(data, "response"), column(data, "prompt")
-            golds = column(data, "ground_truth")
+            ground_truths = column(data, "ground_truth")
         except BadRowAt as why:
             raise DataError(f"{data_where(why.index)}: {why}") from None
         found_steps = steps(data, data_where)
@@ -61,7 +63,7 @@ def rollouts(rows: Sequence[Row], where: Where, data: Sequence[Row] | None, data
         groups=_groups(rows, data, prompts),
         responses=texts,
         prompts=prompts,
-        golds=golds,
+        ground_truths=ground_truths,
         advantages=None,
         rows=rows if data is None else data,
     )
@@ -74,9 +76,9 @@ def _groups(rows: Sequence[Row], data: Sequence[Row] | None, prompts: Sequence[A
     keys = ["group", *(spelling[0] for spelling in SPELLINGS["group"])]
     for source in (rows, data or ()):
         for key in keys:
-            found = [row.get(key) for row in source]
-            if found and all(isinstance(group, str | int) for group in found):
-                return list(found)
+            groups = [row.get(key) for row in source]
+            if groups and all(isinstance(group, str | int) for group in groups):
+                return list(groups)
     return list(prompts) if prompts and all(prompt is not None for prompt in prompts) else None
 
 

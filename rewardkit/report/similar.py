@@ -74,8 +74,8 @@ def clusters(texts: Sequence[Kept]) -> list[Cluster]:
         leaders.append((shingles, [text]))
         for band in bands:
             buckets.setdefault(band, []).append(len(leaders) - 1)
-    found = [Cluster(tuple(members)) for _, members in leaders if len(members) > 1]
-    return sorted(found, key=lambda cluster: -len(cluster.members))
+    repeated = [Cluster(tuple(members)) for _, members in leaders if len(members) > 1]
+    return sorted(repeated, key=lambda cluster: -len(cluster.members))
 
 
 def _shingles(text: str) -> Shingles:

@@ -79,22 +79,22 @@ class Timeline:
 
     def curve(self, of: Callable[[StepTally], Moments | None]) -> list[Point]:
         """A value over the steps, in at most so many points; steps without it are left out."""
-        found = [(step, moments) for step, tally in self.items() if (moments := of(tally)) and moments.count]
-        return [_point(part) for part in _parts(found)]
+        steps = [(step, moments) for step, tally in self.items() if (moments := of(tally)) and moments.count]
+        return [_point(part) for part in _parts(steps)]
 
     def shares(self, of: Callable[[StepTally], tuple[int, int]]) -> list[Point]:
         """A share over the steps, from its count and what it is of."""
-        found = [(step, pair) for step, tally in self.items() if (pair := of(tally))[1]]
+        steps = [(step, pair) for step, tally in self.items() if (pair := of(tally))[1]]
         return [
             Point(part[len(part) // 2][0], sum(n for _, (n, _) in part) / sum(m for _, (_, m) in part), 0.0)
-            for part in _parts(found)
+            for part in _parts(steps)
         ]
 
-    def ends(self, of: Callable[[StepTally], Moments | None]) -> tuple[float, float]:
+    def first_and_last(self, of: Callable[[StepTally], Moments | None]) -> tuple[float, float]:
         """The mean over the first and over the last steps; NaN where there is none."""
-        return self._both_ends(lambda ts: _mean([m for t in ts if (m := of(t)) and m.count]))
+        return self._first_and_last(lambda ts: _mean([m for t in ts if (m := of(t)) and m.count]))
 
-    def share_ends(self, of: Callable[[StepTally], tuple[int, int]]) -> tuple[float, float]:
+    def first_and_last_share(self, of: Callable[[StepTally], tuple[int, int]]) -> tuple[float, float]:
         """A share over the first and over the last steps; NaN where there is none."""
 
         def share(tallies: Sequence[StepTally]) -> float:
@@ -102,9 +102,9 @@ class Timeline:
             whole = sum(m for _, m in pairs)
             return sum(n for n, _ in pairs) / whole if whole else math.nan
 
-        return self._both_ends(share)
+        return self._first_and_last(share)
 
-    def _both_ends(self, of: Callable[[Sequence[StepTally]], float]) -> tuple[float, float]:
+    def _first_and_last(self, of: Callable[[Sequence[StepTally]], float]) -> tuple[float, float]:
         tallies = [tally for _, tally in self.items()]
         if len(tallies) < 2:
             return math.nan, math.nan
@@ -142,9 +142,9 @@ def caused_of(name: str) -> Callable[[StepTally], tuple[int, int]]:
     return counts
 
 
-def _parts(found: Sequence[tuple[int, Any]]) -> list[Sequence[tuple[int, Any]]]:
-    size = max(1, math.ceil(len(found) / POINTS))
-    return [found[i : i + size] for i in range(0, len(found), size)]
+def _parts(steps: Sequence[tuple[int, Any]]) -> list[Sequence[tuple[int, Any]]]:
+    size = max(1, math.ceil(len(steps) / POINTS))
+    return [steps[i : i + size] for i in range(0, len(steps), size)]
 
 
 def _point(part: Sequence[tuple[int, Moments]]) -> Point:

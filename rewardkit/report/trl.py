@@ -56,7 +56,7 @@ def rollouts(rows: Sequence[Row], where: Where, weights: Mapping[str, float] | N
         groups=None if any(prompt is None for prompt in prompts) else prompts,
         responses=responses,
         prompts=prompts,
-        golds=[row.get("ground_truth") for row in rows],
+        ground_truths=[row.get("ground_truth") for row in rows],
         advantages=numbers(rows, "advantage", where) if "advantage" in numeric else None,
         rows=[{**row, "response": text} for row, text in zip(rows, responses, strict=True)],
     )

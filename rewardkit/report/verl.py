@@ -59,18 +59,18 @@ def rollouts(rows: Sequence[Row], where: Where) -> Rollouts:
         groups=groups(rows, prompts),
         responses=texts(rows, "output", where),
         prompts=prompts,
-        golds=[row.get("gts") for row in rows],
+        ground_truths=[row.get("gts") for row in rows],
         advantages=None,
         rows=rows,
     )
 
 
 def _statuses(rows: Sequence[Row], key: str, where: Where) -> Statuses:
-    found = numbers(rows, key, where, needed=True)
-    for i, value in enumerate(found.tolist()):
+    codes = numbers(rows, key, where, needed=True)
+    for i, value in enumerate(codes.tolist()):
         if value not in _CODES:
             raise DataError(f"{where(i)}: `{key}` is {value:g}; expected a status code from 0 to {max(_CODES):g}")
-    return found.astype(np.int8)
+    return codes.astype(np.int8)
 
 
 _CODES: Final = frozenset(float(status) for status in Status)

@@ -88,10 +88,10 @@ class BadRowAt(BadRow):
 
 
 def _other(row: RawRow, field: str, spellings: Sequence[Path]) -> Any:
-    found = [(path, value) for path in spellings if (value := _get(row, path)) is not None]
-    if not found:
+    present = [(path, value) for path in spellings if (value := _get(row, path)) is not None]
+    if not present:
         return None
-    (first, value), *rest = found
+    (first, value), *rest = present
     for path, other in rest:
         if other != value:
             raise BadRow(f"has both {_name(first)} and {_name(path)}, and they differ; name one of them `{field}`")

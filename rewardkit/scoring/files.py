@@ -17,7 +17,7 @@ from rewardkit.engine.program import Program
 from rewardkit.errors import DataError
 from rewardkit.scoring.opening import KINDS, by_number, files_in, name_of
 from rewardkit.scoring.profile import Profile, timed
-from rewardkit.scoring.run import Part, Render, Scorer, open_rows, read, wanted
+from rewardkit.scoring.run import Part, Render, Scorer, open_rows, read, required_fields
 from rewardkit.scoring.tally import Tally
 from rewardkit.scoring.writing import Lines
 
@@ -64,16 +64,16 @@ def data_files(data: Path) -> tuple[Path, ...]:
         DataError: a folder without such files, or a pattern that none matches.
     """
     if data.is_dir():
-        found = files_in(data)
+        paths = files_in(data)
         expected = f"{data} has no {' and no '.join(KINDS[:2])} file in it"
     elif not os.path.lexists(data) and glob.has_magic(str(data)):
-        found = [path for name in glob.glob(str(data), recursive=True) if (path := Path(name)).is_file()]
+        paths = [path for name in glob.glob(str(data), recursive=True) if (path := Path(name)).is_file()]
         expected = f"no file matches {data}"
     else:
         return (data,)
-    if not found:
+    if not paths:
         raise DataError(expected)
-    return tuple(sorted(found, key=by_number))
+    return tuple(sorted(paths, key=by_number))
 
 
 def local_parts(
@@ -91,7 +91,7 @@ def local_parts(
         DataError: a row that can't be read or lacks what the formula needs.
         MissingDependencyError: parquet or zstd without pyarrow.
     """
-    fields, scorer = wanted(program), Scorer(program, render, step=step)
+    fields, scorer = required_fields(program), Scorer(program, render, step=step)
     left = limit
     for path in files:
         if left is not None and left <= 0:

@@ -40,12 +40,12 @@ def json_row(line: bytes, *, first: bool = False) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise BadRow(f"has the key {twice!r} twice; expected each key once")
-    return found
+    return entries
 
 
 _decode: Final = json.JSONDecoder(object_pairs_hook=_once).raw_decode

@@ -81,10 +81,10 @@ def files_in(folder: Path) -> list[Path]:
         DataError: it can't be read.
     """
     try:
-        found = [p for p in folder.iterdir() if p.name.endswith(KINDS) and p.name[0] != "." and p.is_file()]
+        paths = [p for p in folder.iterdir() if p.name.endswith(KINDS) and p.name[0] != "." and p.is_file()]
     except OSError as e:
         raise DataError(f"{folder} can't be read: {e.strerror or e}") from e
-    return sorted(found, key=by_number)
+    return sorted(paths, key=by_number)
 
 
 def by_number(path: Path) -> tuple[list[int], str]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from rewardkit.batch import Batch
 from rewardkit.engine.program import Program
-from rewardkit.engine.scheduler import Spent
+from rewardkit.engine.scheduler import TermCost
 from rewardkit.engine.scores import Scores
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ class Profile:
 
     def __init__(self, program: Program) -> None:
         self.stages: dict[str, float] = dict.fromkeys(("reading", "terms", "arithmetic", "writing"), 0.0)
-        self.terms = {name: Spent() for name in program.terms}
+        self.terms = {name: TermCost() for name in program.terms}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -36,7 +36,7 @@ class Profile:
         with self.stage("terms"):
             leaves = program.leaves(batch)
         for name, node in program.terms.items():
-            self.terms[name].add(leaves.spent[node])
+            self.terms[name].add(leaves.costs[node])
         with self.stage("arithmetic"):
             return program.finish(leaves, step=batch.step, groups=batch.groups)
 
@@ -44,8 +44,8 @@ class Profile:
         """Take in what was spent on other rows."""
         for name, seconds in other.stages.items():
             self.stages[name] += seconds
-        for name, spent in other.terms.items():
-            self.terms[name].add(spent)
+        for name, cost in other.terms.items():
+            self.terms[name].add(cost)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data: seconds by stage, and by term the seconds and rows."""

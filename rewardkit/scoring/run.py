@@ -31,7 +31,7 @@ Render = Callable[[Scores, Groups | None], T]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequiredFields:
     """What of a row a program reads, and what of that no file may lack; plain data, for another process."""
 
     fields: tuple[str, ...]
@@ -59,27 +59,27 @@ class Part(Generic[T]):
     done: float
 
 
-def wanted(program: Program) -> Wanted:
+def required_fields(program: Program) -> RequiredFields:
     """What a program reads of a row."""
-    return Wanted(read_fields(program), needed_fields(program) & OPTIONAL)
+    return RequiredFields(read_fields(program), needed_fields(program) & OPTIONAL)
 
 
-def open_rows(path: Path, wanted: Wanted, *, skip_bad: bool = False) -> Rows:
+def open_rows(path: Path, required: RequiredFields, *, skip_bad: bool = False) -> Rows:
     """Data to score. A row's group is read whether the formula needs it or not: it is written beside the scores.
 
     Args:
         path: a file, a pipe, or ``-``.
-        wanted: what is read of a row.
+        required: what is read of a row.
         skip_bad: leave out rows that can't be read or lack what the formula needs.
 
     Raises:
         DataError: no such file, or it can't be read.
         MissingDependencyError: parquet or zstd without pyarrow.
     """
-    return Rows(path, dict.fromkeys((*wanted.fields, "group")), skip_bad=skip_bad)
+    return Rows(path, dict.fromkeys((*required.fields, "group")), skip_bad=skip_bad)
 
 
-def read(source: Rows, wanted: Wanted, limit: int | None = None) -> Iterator[Chunk]:
+def read(source: Rows, required: RequiredFields, limit: int | None = None) -> Iterator[Chunk]:
     """The chunks of a file, each of which can be scored by itself. The last may hold nothing but skipped rows.
 
     Raises:
@@ -87,28 +87,28 @@ def read(source: Rows, wanted: Wanted, limit: int | None = None) -> Iterator[Chu
     """
     chunks = source.chunks(limit)
     if source.skips:
-        chunks = filter(None, (_usable(source, chunk, wanted) for chunk in chunks))
-    parts = whole_groups(source, chunks, limit) if "group" in wanted.fields else first_rows(chunks, limit)
+        chunks = filter(None, (_usable(source, chunk, required) for chunk in chunks))
+    parts = whole_groups(source, chunks, limit) if "group" in required.fields else first_rows(chunks, limit)
     given = 0
     for chunk in parts:
         if not given:
-            _check_present(source, columns(source, chunk, wanted.fields), wanted.needed, chunk)
+            _check_present(source, columns(source, chunk, required.fields), required.needed, chunk)
         given += len(chunk.rows)
         yield replace(chunk, skipped=_taken(source, chunk.numbers[-1]))
     if (limit is None or given < limit) and source.skipped:
         yield Chunk([], [], 1.0, _taken(source, source.skipped[-1].row))
 
 
-def _usable(source: Rows, chunk: Chunk, wanted: Wanted) -> Chunk | None:
+def _usable(source: Rows, chunk: Chunk, required: RequiredFields) -> Chunk | None:
     """The rows that can be scored; None where there is none."""
     try:
-        columns(source, chunk, wanted.fields)
+        columns(source, chunk, required.fields)
         return chunk
     except DataError:  # at least one can't be
         good = []
     for i, row in enumerate(chunk.rows):
         try:
-            for field in wanted.fields:
+            for field in required.fields:
                 column([row], field)
             good.append(i)
         except BadRowAt as why:
@@ -173,8 +173,8 @@ def needed_fields(program: Program) -> frozenset[str]:
 def read_fields(program: Program) -> tuple[str, ...]:
     """What scoring reads of a row: what it needs, and what some term makes use of where a row has it."""
     used = {field for node in program.reward.walk() if node.term is not None for field in node.term.reads}
-    wanted = needed_fields(program) | (used & OPTIONAL)
-    return tuple(field for field in SPELLINGS if field in wanted)
+    required = needed_fields(program) | (used & OPTIONAL)
+    return tuple(field for field in SPELLINGS if field in required)
 
 
 def batch_of(row: RawRow, program: Program, *, step: int | None = None) -> Batch:

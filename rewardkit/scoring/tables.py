@@ -85,7 +85,7 @@ def whole_parquet(path: Path) -> Iterator[Callable[[Any], object]]:
     """
     check_place(path)
     if path.exists() and not path.is_file():
-        raise DataError(f"--out {path} is no regular file, which parquet needs")
+        raise DataError(f"parquet needs a regular file, and --out {path} is not one")
     with whole(path) as partial, partial.open("xb") as file, _Writer(path, file) as writer:
         yield writer.add
 

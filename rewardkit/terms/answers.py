@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from rewardkit.algebra.define import term
-from rewardkit.algebra.values import Column
+from rewardkit.algebra.values import TermColumn
 from rewardkit.answers import (
     Grade,
     GSM8KMode,
@@ -32,32 +32,32 @@ from rewardkit.errors import RewardKitError
 from rewardkit.processes.budget import current_budget
 
 
-def _column(grades: Sequence[Grade]) -> Column:
-    return Column(
+def _column(grades: Sequence[Grade]) -> TermColumn:
+    return TermColumn(
         np.array([grade.value for grade in grades], dtype=np.float64),
         np.array([grade.status for grade in grades], dtype=np.int8),
         {i: grade.reason for i, grade in enumerate(grades) if grade.reason},
     )
 
 
-def _graded(batch: Batch, grade: Callable[[str, Any, str | None], Grade]) -> Column:
+def _graded(batch: Batch, grade: Callable[[str, Any, str | None], Grade]) -> TermColumn:
     """Grade row by row. A text that can't be read costs its own row, not the batch."""
     assert batch.ground_truths is not None  # declared as a need
     grades: list[Grade] = []
-    for response, gold, prompt in zip(
+    for response, ground_truth, prompt in zip(
         batch.responses, batch.ground_truths, batch.prompts or [None] * len(batch), strict=True
     ):
         try:
-            grades.append(grade(response, gold, prompt))
+            grades.append(grade(response, ground_truth, prompt))
         except RewardKitError:
             raise
         except Exception as error:
-            grades.append(blamed(error, partial(grade, "", gold, None), gold))
+            grades.append(blamed(error, partial(grade, "", ground_truth, None), ground_truth))
     return _column(grades)
 
 
 @term(verdict=True, needs=("ground_truth",), reads=("prompt",), batched=True, version="2")
-def gsm8k(batch: Batch, *, mode: GSM8KMode = "flexible") -> Column:
+def gsm8k(batch: Batch, *, mode: GSM8KMode = "flexible") -> TermColumn:
     r"""1 where the response's final answer equals the ground truth as an exact number, else 0.
 
     The ground truth is a number, or a GSM8K solution that ends in ``#### N``. Numbers are compared exactly: ``70,000``,
@@ -83,7 +83,7 @@ def numeric(
     tolerance: Annotated[float, Field(ge=0)] = 0.0,
     relative: Annotated[float, Field(ge=0)] = 0.0,
     mode: Mode = "flexible",
-) -> Column:
+) -> TermColumn:
     """1 where ``|answer - truth| <= tolerance + relative * |truth|``, worked out exactly; else 0.
 
     Answers and ground truths are those of :func:`gsm8k`. A tolerance of 0.1 is a tenth, not the nearest float to it,
@@ -101,7 +101,7 @@ def numeric(
 
 
 @term(verdict=True, needs=("ground_truth",), batched=True, version="2")
-def choice(batch: Batch) -> Column:
+def choice(batch: Batch) -> TermColumn:
     r"""1 where the option letter that the response asserts is the ground truth's, else 0.
 
     The letter after the last cue counts ("the answer is (C)", "故选C", ``\boxed{C}``), else the only letter that stands
@@ -115,12 +115,12 @@ def choice(batch: Batch) -> Column:
 
 
 @term(verdict=True, needs=("ground_truth",), batched=True)
-def exact(batch: Batch, *, normalize: Literal["whitespace", "words", "letters"] = "whitespace") -> Column:
+def exact(batch: Batch, *, normalize: Literal["whitespace", "words", "letters"] = "whitespace") -> TermColumn:
     """1 where the response's text is the ground truth's, else 0.
 
-    The text is what stands in the last ``<answer>`` tag, or else the response after its reasoning. Of a list of gold
-    texts any is right. ``words`` is SQuAD's rule (Rajpurkar et al. 2016, arXiv 1606.05250); ``letters`` is the rule of
-    NeMo-RL's alphanumeric reward.
+    The text is what stands in the last ``<answer>`` tag, or else the response after its reasoning. Of a list of ground
+    truth texts any is right. ``words`` is SQuAD's rule (Rajpurkar et al. 2016, arXiv 1606.05250); ``letters`` is the
+    rule of NeMo-RL's alphanumeric reward.
 
     Args:
         batch: the responses and their ground truths, text or lists of text.
@@ -140,10 +140,10 @@ def math_equal(
     order_matters: bool = False,
     assume_positive: bool = True,
     cpu_seconds: Annotated[float, Field(gt=0, le=60)] = 1.0,
-) -> Column:
+) -> TermColumn:
     r"""1 where the response's formula, number or words mean the same as the ground truth's; else 0.
 
-    A ladder decides, cheap rungs first: equal text, exact number, equal form, lists and sets, identity at points, and
+    A cascade decides, cheap stages first: equal text, exact number, equal form, lists and sets, identity at points, and
     sympy, in a worker process that is killed when an answer has used up its CPU time (TIMEOUT, not paid). No text of a
     model is ever evaluated. The parameters are the rules on which graders differ: :class:`rewardkit.answers.MathRules`.
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rewardkit.algebra.define import term
 from rewardkit.answers import Answer, Mode, extract, extract_math
 from rewardkit.answers.claim import direct
-from rewardkit.answers.compare import gold_number
+from rewardkit.answers.compare import truth_number
 from rewardkit.answers.latex.form import text_key
 from rewardkit.answers.limits import MAX_CHARS
 from rewardkit.answers.marks import Mark, TooManyMarkers, find_marks, visible_part
@@ -78,13 +78,13 @@ def _one(text: str) -> bool | Score:
     said.discard(None)
     if len(said) > 1 or "" in said:
         return False
-    found = extract(text)
-    if found is Status.LIMIT:
+    answer = extract(text)
+    if answer is Status.LIMIT:
         return _LIMIT
-    if found is Status.AMBIGUOUS:
+    if answer is Status.AMBIGUOUS:
         last = inner[-1]
         return last.kind == "boxed" and _ALTERNATIVE.search(text, last.start, last.end) is None
-    return isinstance(found, Answer) and found.marker != "last-number"
+    return isinstance(answer, Answer) and answer.marker != "last-number"
 
 
 def _said(kind: str, content: str) -> str | None:
@@ -99,7 +99,7 @@ def _key(content: str) -> str:
     """The number that an answer is, or its text. Long ones are told apart as written: reading them costs too much."""
     if len(content) > _READ_CHARS:
         return content
-    value = gold_number(content) if content else None
+    value = truth_number(content) if content else None
     return text_key(content) if value is None else f"#{value}"
 
 

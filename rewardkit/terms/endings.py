@@ -30,10 +30,11 @@ def ends_with(
         min_words: a response with fewer words is not paid. A word holds a letter or a digit in any script, so at the
             default of 1 a lone ``.`` earns nothing. 0 asks for no word at all.
     """
-    ends = tuple(endings)
+    suffixes = tuple(endings)
     return np.fromiter(
         (
-            (stripped := text.rstrip(_INVISIBLE)).endswith(ends) and (min_words == 0 or _has_words(stripped, min_words))
+            (stripped := text.rstrip(_INVISIBLE)).endswith(suffixes)
+            and (min_words == 0 or _has_words(stripped, min_words))
             for text in batch.responses
         ),
         dtype=np.bool_,
@@ -43,10 +44,10 @@ def ends_with(
 
 def _has_words(text: str, least: int) -> bool:
     """Whether at least so many blank-separated pieces hold a letter or digit; stops at the last one needed."""
-    found = 0
+    words = 0
     for piece in text.split(None, least):
         if any(map(str.isalnum, piece)):
-            found += 1
-            if found >= least:
+            words += 1
+            if words >= least:
                 return True
     return sum(any(map(str.isalnum, piece)) for piece in text.split()) >= least

@@ -92,15 +92,15 @@ def key_for(url: str, variable: str, *, wanted_by: str) -> str | None:
 def _origin(url: str, wanted_by: str) -> tuple[str, str]:
     httpx: Any = optional("httpx", wanted_by=wanted_by, extra="judge")  # the parser that the request goes by, too
     try:
-        found = httpx.URL(url)
+        parsed = httpx.URL(url)
     except httpx.InvalidURL as e:
         raise ValueError(f"not a URL: {e}") from None
-    if found.scheme not in ("http", "https") or not found.host or found.userinfo or "\\" in url:
+    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.userinfo or "\\" in url:
         raise ValueError("expected a URL such as https://host:port, without a user name")
-    host = found.host.lower().rstrip(".")
-    port = found.port or {"http": 80, "https": 443}[found.scheme]
+    host = parsed.host.lower().rstrip(".")
+    port = parsed.port or {"http": 80, "https": 443}[parsed.scheme]
     shown = f"[{host}]" if ":" in host else host
-    return f"{found.scheme}://{shown}:{port}", host
+    return f"{parsed.scheme}://{shown}:{port}", host
 
 
 def _is_this_machine(host: str) -> bool:

@@ -63,13 +63,13 @@ def _with_blanks(text: str) -> str:
     """The text with blanks around every character of the spaceless scripts."""
     codes = code_points(text)
     alone = _spaceless()[np.minimum(codes, len(_spaceless()) - 1)]
-    found = int(np.count_nonzero(alone))
-    if not found:
+    units = int(np.count_nonzero(alone))
+    if not units:
         return text
-    if found > MAX_UNITS:
+    if units > MAX_UNITS:
         raise _TooLong
     spread = np.repeat(codes, np.where(alone, 3, 1))
-    places = np.flatnonzero(alone) + 2 * np.arange(found)
+    places = np.flatnonzero(alone) + 2 * np.arange(units)
     spread[places] = spread[places + 2] = ord(" ")
     return spread.tobytes().decode("utf-32-le", "surrogatepass")
 

@@ -101,8 +101,8 @@ def match_count(
         cap: the most that counts, at most 1,000.
         deadline: seconds of CPU time for one response, as in :func:`matches`.
     """
-    found = compiled(pattern).finditer
-    return _each(batch, deadline, lambda text, limit: sum(1.0 for _ in islice(found(text, timeout=limit), cap)))
+    matches = compiled(pattern).finditer
+    return _each(batch, deadline, lambda text, limit: sum(1.0 for _ in islice(matches(text, timeout=limit), cap)))
 
 
 def _each(batch: Batch, deadline: float, look: Callable[[str, float], float]) -> list[float | Score]:

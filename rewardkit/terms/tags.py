@@ -46,8 +46,8 @@ def _is_formed(text: str, think: str, answer: str | None, prefilled: bool) -> bo
         body = body[len(opening) :]
     elif not prefilled:
         return False
-    reasoning, found, rest = body.partition(closing)
-    if not found or not reasoning.strip() or opening in body or closing in rest:
+    reasoning, closed, rest = body.partition(closing)
+    if not closed or not reasoning.strip() or opening in body or closing in rest:
         return False
     if answer is None:
         return bool(rest.strip())

@@ -24,9 +24,9 @@ def counts(batch: Batch, unit: Unit) -> Floats:
     Counted once for all terms over a batch; the array is theirs to read.
     """
     if unit not in batch._counts:
-        found = _counted(batch, unit)
-        found.setflags(write=False)
-        batch._counts[unit] = found
+        counted = _counted(batch, unit)
+        counted.setflags(write=False)
+        batch._counts[unit] = counted
     return batch._counts[unit]
 
 
@@ -34,11 +34,11 @@ def _counted(batch: Batch, unit: Unit) -> Floats:
     if unit == "words":
         return word_counts(batch.responses)
     if unit == "characters":
-        found = [len(text) for text in batch.responses]
+        sizes = [len(text) for text in batch.responses]
     else:
         assert batch.tokens is not None  # declared as a need
-        found = [len(ids) for ids in batch.tokens]
-    return np.asarray(found, dtype=np.float64)
+        sizes = [len(ids) for ids in batch.tokens]
+    return np.asarray(sizes, dtype=np.float64)
 
 
 def needs_of_unit(p: Mapping[str, Any]) -> tuple[Need, ...]:
@@ -57,19 +57,19 @@ def word_counts(texts: Sequence[str]) -> Floats:
 
     The texts' UTF-8 is read as bytes, many texts at once: a word starts where a byte is no blank and the one before is.
     """
-    found = np.empty(len(texts))
+    words = np.empty(len(texts))
     part: list[bytes] = []
     first = size = 0
     for i, text in enumerate(texts):
         part.append(text.encode("utf-8", "surrogatepass"))
         size += len(part[-1])
         if size >= _PART or i == len(texts) - 1:
-            _count_part(part, found[first : i + 1])
+            _count_part(part, words[first : i + 1])
             part, first, size = [], i + 1, 0
-    return found
+    return words
 
 
-def _count_part(part: list[bytes], found: Floats) -> None:
+def _count_part(part: list[bytes], words: Floats) -> None:
     joined = np.frombuffer(b"\n".join([*part, b""]), dtype=np.uint8)
     blank = (joined == 0x20) | (joined - 0x09 < 5) | (joined - 0x1C < 4)  # unsigned: what is smaller wraps around
     if not all(map(bytes.isascii, part)):
@@ -80,7 +80,7 @@ def _count_part(part: list[bytes], found: Floats) -> None:
     end = 0
     for i, text in enumerate(part):
         begin, end = end, end + len(text) + 1
-        found[i] = np.count_nonzero(starts[begin:end])
+        words[i] = np.count_nonzero(starts[begin:end])
 
 
 def _mark_wide_blanks(joined: npt.NDArray[np.uint8], blank: Mask) -> None:

@@ -15,20 +15,20 @@ def faults(sbom: Path, constraints: Path) -> list[str]:
     bill = json.loads(sbom.read_text(encoding="utf-8"))
     assert bill["bomFormat"] == "CycloneDX", bill["bomFormat"]
     listed = {canonicalize_name(part["name"]): part.get("version", "") for part in bill["components"]}
-    found = []
+    wrong = []
     for name, version in re.findall(r"^([\w.-]+)==(\S+)", constraints.read_text(encoding="utf-8"), re.MULTILINE):
         has = listed.get(canonicalize_name(name))
         if has is None:
-            found.append(f"{name}=={version} is not in it")
+            wrong.append(f"{name}=={version} is not in it")
         elif has.partition("+")[0] != version:  # a build such as 2.13.0+cpu
-            found.append(f"{name} is {has}; the constraints say {version}")
-    return found
+            wrong.append(f"{name} is {has}; the constraints say {version}")
+    return wrong
 
 
 def main(sbom: Path, constraints: Path) -> None:
-    found = faults(sbom, constraints)
-    if found:
-        sys.exit(f"{sbom} is not of the tested set:\n  " + "\n  ".join(found))
+    wrong = faults(sbom, constraints)
+    if wrong:
+        sys.exit(f"{sbom} is not of the tested set:\n  " + "\n  ".join(wrong))
     print(f"{sbom}: all of {constraints}")
 
 

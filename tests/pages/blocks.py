@@ -40,7 +40,7 @@ class Block:
 
     @property
     def commands(self) -> list[Command]:
-        found = []
+        commands = []
         number = self.line
         for joined in re.findall(r"(?:.*\\\n)*.*\n", self.body):
             number, here = number + joined.count("\n"), number + 1
@@ -50,21 +50,21 @@ class Block:
                 variables[m[1]] = m[2]
                 words.pop(0)
             if words:
-                found.append(Command(here, joined.strip(), tuple(words), variables))
-        return found
+                commands.append(Command(here, joined.strip(), tuple(words), variables))
+        return commands
 
 
 def blocks(page: Path) -> list[Block]:
     """The blocks of a page, in order; one of another kind than `text` may have its output right after it."""
     text = page.read_text(encoding="utf-8")
-    found = []
+    all_blocks = []
     for m in _BLOCK.finditer(text):
         after = _SHOWN.match(text, m.end())
         shown = after["body"] if after and m["kind"] != "text" else None
         line = text.count("\n", 0, m.start()) + 1
         saved = _SAVED.search(text, 0, m.start())
-        found.append(Block(page.name, line, m["kind"], m["body"], shown, saved[1] if saved else None))
-    return found
+        all_blocks.append(Block(page.name, line, m["kind"], m["body"], shown, saved[1] if saved else None))
+    return all_blocks
 
 
 def shows(shown: str, came: str) -> str | None:

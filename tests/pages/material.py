@@ -15,7 +15,7 @@ from trainer_glue.verl.tiny_corpus import word_problems
 
 TRAIN_ROWS, TEST_ROWS = 7473, 100
 """For training as many as GSM8K has: recipes count steps by them."""
-SMALLEST_GOLD = 5
+SMALLEST_GROUND_TRUTH = 5
 """A lone 1 is in many texts by chance."""
 
 MY_REWARD = '''"""A reward of one's own, with its examples."""
@@ -77,7 +77,9 @@ def make(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     folder = home / "folder"
     folder.mkdir(parents=True)
-    problems = [p for p in word_problems(2 * (TRAIN_ROWS + TEST_ROWS), 1) if int(p.gold) >= SMALLEST_GOLD]
+    problems = [
+        p for p in word_problems(2 * (TRAIN_ROWS + TEST_ROWS), 1) if int(p.ground_truth) >= SMALLEST_GROUND_TRUTH
+    ]
     rows = [json.dumps({"question": p.question, "answer": p.answer}) for p in problems[: TRAIN_ROWS + TEST_ROWS]]
     (folder / "gsm8k_train.jsonl").write_text("\n".join(rows[:TRAIN_ROWS]) + "\n")
     (folder / "gsm8k_test.jsonl").write_text("\n".join(rows[TRAIN_ROWS:]) + "\n")
@@ -96,7 +98,7 @@ def make(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         data = home / "pages" / page / "data"
         data.mkdir(parents=True)
         prompts = [[{"role": "user", "content": p.question}] for p in problems[:TRAIN_ROWS]]
-        answers = [{"ground_truth": p.gold} for p in problems[:TRAIN_ROWS]]
+        answers = [{"ground_truth": p.ground_truth} for p in problems[:TRAIN_ROWS]]
         columns = {"prompt": prompts, "reward_model": answers, "data_source": ["openai/gsm8k"] * TRAIN_ROWS}
         parquet.write_table(pyarrow.table(columns), data / "train.parquet")
     of_scoring = home / "pages" / "scoring.md"

@@ -90,7 +90,7 @@ def execute(page: str, command: Command, capfd: pytest.CaptureFixture[str], monk
     return came.out + came.err
 
 
-@pytest.mark.parametrize("page", [name for name, found in CONSOLE.items() if found])
+@pytest.mark.parametrize("page", [name for name, blocks in CONSOLE.items() if blocks])
 def test_the_commands_of_a_page(
     page: str, session: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,24 +108,24 @@ def test_the_commands_of_a_page(
 def test_no_block_is_left_out() -> None:
     left = [
         block.name
-        for found in BLOCKS.values()
-        for block in found
+        for blocks in BLOCKS.values()
+        for block in blocks
         if block.kind not in ("console", *ELSEWHERE)
         and block.file is None
         and (block.page, block.kind) not in LOOKED_AT
     ]
     assert not left, f"say before it `Save this as NAME:`, so that it is used: {left}"
-    assert all(CONSOLE[name] for name, found in BLOCKS.items() if any(b.file for b in found))
+    assert all(CONSOLE[name] for name, blocks in BLOCKS.items() if any(b.file for b in blocks))
 
 
 def test_how_many_there_are(capsys: pytest.CaptureFixture[str]) -> None:
-    found: list[Block] = [block for of_page in CONSOLE.values() for block in of_page]
-    commands = [command for block in found for command in block.commands]
+    blocks: list[Block] = [block for of_page in CONSOLE.values() for block in of_page]
+    commands = [command for block in blocks for command in block.commands]
     by_other = [command for command in commands if instead(command.words) is not None]
-    compared = sum(block.shown is not None for block in found)
+    compared = sum(block.shown is not None for block in blocks)
     with capsys.disabled():
         print(
-            f"\n{len(found)} console blocks, {len(commands)} commands: {len(commands) - len(by_other)} as they stand, "
+            f"\n{len(blocks)} console blocks, {len(commands)} commands: {len(commands) - len(by_other)} as they stand, "
             f"{len(by_other)} by what instead.py names; the output of {compared} blocks is compared"
         )
     used = {id(instead(command.words)) for command in by_other}

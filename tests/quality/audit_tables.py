@@ -83,7 +83,7 @@ def formulas(budget: float = 1.0) -> tuple[list[Result], list[Result]]:
 
 
 def attacks(folder: Path, budget: float = 1.0) -> list[Result]:
-    """One naive reward for each attack case, audited on the case's own prompt and gold."""
+    """One naive reward for each attack case, audited on the case's own prompt and ground truth."""
     results = []
     for line in (folder / "attack_cases.jsonl").read_text(encoding="utf-8").splitlines():
         case = json.loads(line)

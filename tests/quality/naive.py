@@ -13,13 +13,13 @@ from rewardkit import Batch, term
 
 
 def _last_number(text: str) -> str | None:
-    found = re.findall(r"-?\d+(?:\.\d+)?", text)
-    return found[-1] if found else None
+    numbers = re.findall(r"-?\d+(?:\.\d+)?", text)
+    return numbers[-1] if numbers else None
 
 
-def _strict(text: str, gold: str) -> float:
-    found = re.findall(r"#### (-?[0-9.,]+)", text)
-    return float(bool(found) and found[-1].rstrip(".") == str(gold))
+def _strict(text: str, truth: str) -> float:
+    numbers = re.findall(r"#### (-?[0-9.,]+)", text)
+    return float(bool(numbers) and numbers[-1].rstrip(".") == str(truth))
 
 
 def substring(solution_str: str, ground_truth: str) -> float:
@@ -49,8 +49,8 @@ def within_a_tolerance(solution_str: str, ground_truth: str) -> float:
 
 
 def nested_repeats(solution_str: str, ground_truth: str) -> float:
-    found = re.search(r"#### ((?:\d|,|\d,)+)+$", solution_str)
-    return float(found is not None and found[0].removeprefix("#### ") == str(ground_truth))
+    match = re.search(r"#### ((?:\d|,|\d,)+)+$", solution_str)
+    return float(match is not None and match[0].removeprefix("#### ") == str(ground_truth))
 
 
 def keywords(solution_str: str, ground_truth: str) -> float:

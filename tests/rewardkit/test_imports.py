@@ -19,11 +19,11 @@ Graph = Mapping[str, frozenset[str]]
 
 def modules(root: Path = ROOT) -> dict[str, Path]:
     """Every file of the package, by the name that it is imported by."""
-    found = {}
+    files = {}
     for path in root.rglob("*.py"):
         parts = path.relative_to(root.parent).with_suffix("").parts
-        found[".".join(parts[:-1] if path.name == "__init__.py" else parts)] = path
-    return found
+        files[".".join(parts[:-1] if path.name == "__init__.py" else parts)] = path
+    return files
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -68,8 +68,8 @@ def test_a_circle_would_be_found() -> None:
 
 
 def test_no_trainer_is_imported() -> None:
-    found = {(m, name) for m, path in modules().items() for name in imported(path) if name.split(".")[0] in TRAINERS}
-    assert found == set()
+    trainers = {(m, name) for m, path in modules().items() for name in imported(path) if name.split(".")[0] in TRAINERS}
+    assert trainers == set()
 
 
 def test_what_is_imported_by_name_alone_is_the_vocabulary() -> None:
@@ -103,27 +103,27 @@ FLOORS = (
     {"comparison"},
     {"cli"},
 )
-"""From plain data up to the command line. A room imports what stands below it."""
+"""From plain data up to the command line. A package imports what stands below it."""
 
 
-ROOM_OF = {
+PACKAGE_OF = {
     **dict.fromkeys(("batch", "diagnostics", "errors", "patterns", "turns", "version"), "plain data"),
     "__main__": "cli",
 }
-"""The files that lie beside the rooms."""
+"""The files that lie beside the packages."""
 
 
-def room(module: str) -> str:
+def package(module: str) -> str:
     part = module.split(".")[1]
-    return ROOM_OF.get(part, part)
+    return PACKAGE_OF.get(part, part)
 
 
-def test_every_arrow_between_rooms_points_down(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_arrow_between_packages_points_down(capsys: pytest.CaptureFixture[str]) -> None:
     floor = {name: i for i, names in enumerate(FLOORS) for name in names}
     arrows: dict[str, set[str]] = {}
     for module, targets in graph(modules()).items():
         if module != "rewardkit":  # the public names
-            arrows.setdefault(room(module), set()).update(room(t) for t in targets if t != "rewardkit")
+            arrows.setdefault(package(module), set()).update(package(t) for t in targets if t != "rewardkit")
     for name in sorted(arrows, key=lambda name: floor[name]):
         print(f"{name:12} imports {', '.join(sorted(arrows[name] - {name})) or '-'}")
     back = {(a, b) for a, targets in arrows.items() for b in targets if a != b and floor[b] >= floor[a]}

@@ -71,10 +71,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(judging, "FIRST_PAUSE", 0.01)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("REWARDKIT_ENDPOINTS", raising=False)
-    found = Server()
-    yield found
-    found.http.shutdown()
-    found.http.server_close()
+    started = Server()
+    yield started
+    started.http.shutdown()
+    started.http.server_close()
 
 
 def run(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from rewardkit import Batch, Sample, Score, Status, compile, term
-from rewardkit.algebra.values import Column
+from rewardkit.algebra.values import TermColumn
 from rewardkit.errors import DataError, ParameterError
 
 N = 4
@@ -39,11 +39,11 @@ class Labelled:
 
 @pytest.mark.parametrize("formula", [last_word(), "gsm8k()"])
 def test_a_series_in_another_order_than_its_labels_is_read_by_position(formula: Any) -> None:
-    golds = Labelled(["3", "2", "1"], labels=[2, 1, 0])
+    ground_truths = Labelled(["3", "2", "1"], labels=[2, 1, 0])
     responses = ["#### 3", "#### 2", "#### 1"]
-    assert compile(formula)(Batch(responses, ground_truths=golds)).total.tolist() == [1, 1, 1]  # type: ignore[arg-type]
+    assert compile(formula)(Batch(responses, ground_truths=ground_truths)).total.tolist() == [1, 1, 1]  # type: ignore[arg-type]
     labelled = Labelled(responses, labels=[7, 8, 9])
-    batch = Batch(labelled, ground_truths=golds, prompts=np.array(["a", "b", "c"]))  # type: ignore[arg-type]
+    batch = Batch(labelled, ground_truths=ground_truths, prompts=np.array(["a", "b", "c"]))  # type: ignore[arg-type]
     assert compile(formula)(batch).total.tolist() == [1, 1, 1]
     assert batch.take([0, 2]).responses == ["#### 3", "#### 1"]
 
@@ -85,7 +85,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "an unknown status": lambda: [Score(1.0, 99)] * N,  # type: ignore[arg-type]
     "a status of the engine's own": lambda: [Score(1.0, -1)] * N,  # type: ignore[arg-type]
     "complex numbers": lambda: [np.complex64(1 + 1j)] * N,
-    "a short Column": lambda: Column(np.ones(1), np.zeros(1, dtype=np.int8)),
+    "a short Column": lambda: TermColumn(np.ones(1), np.zeros(1, dtype=np.int8)),
     "two axes": lambda: np.ones((N, 1)),
 }
 

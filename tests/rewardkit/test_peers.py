@@ -34,7 +34,7 @@ class Row:
     formula: str
     expected: float
     response: str = ""
-    gold: Any = None
+    ground_truth: Any = None
     tokens: int | None = None
     ids: list[int] | None = None
     tolerance: float = 1e-6
@@ -44,7 +44,7 @@ class Row:
         ids = self.ids if self.ids is not None else [1] * self.tokens if self.tokens is not None else None
         batch = Batch(
             [self.response],
-            ground_truths=None if self.gold is None else [self.gold],
+            ground_truths=None if self.ground_truth is None else [self.ground_truth],
             tokens=None if ids is None else [ids],
         )
         return float(compile(self.formula)(batch).total[0])

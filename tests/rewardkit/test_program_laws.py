@@ -221,7 +221,7 @@ def compile_or_skip(formula: Reward | TokenReward):
 
 @pytest.mark.parametrize("operator", ["&", "|"])
 def test_what_a_plan_leaves_out_shows_nowhere(operator: str) -> None:
-    """A dear operand that is not run, because another one decides, changes neither value nor status."""
+    """An expensive operand that is not run, because another one decides, changes neither value nor status."""
     both = f"judged() {operator} judged(rubric='y')"
     texts = [
         both,
@@ -239,7 +239,7 @@ def test_what_a_plan_leaves_out_shows_nowhere(operator: str) -> None:
             np.testing.assert_equal(scores.total[0], np.nan if expected.value is None else expected.value)
 
 
-DEAR = [
+EXPENSIVE = [
     "right() * costly()",
     "right() * (costly() - 0.5)",  # mixed: a failure of right() pays the floor, so it decides nothing
     "0.5 * costly() * right()",
@@ -251,8 +251,8 @@ DEAR = [
 ]
 
 
-@pytest.mark.parametrize("text", DEAR)
-def test_what_a_dear_operand_would_have_said_where_it_is_not_asked_shows_nowhere(text: str) -> None:
+@pytest.mark.parametrize("text", EXPENSIVE)
+def test_what_a_expensive_operand_would_have_said_where_it_is_not_asked_shows_nowhere(text: str) -> None:
     formula = parse(text, terms=TERMS)
     answers = ("-2", "-1", "0", "1", "2", "NO_ANSWER", "BAD_GOLD", "ERROR")
     rows = [
@@ -269,7 +269,7 @@ def test_what_a_dear_operand_would_have_said_where_it_is_not_asked_shows_nowhere
 
 
 ASKED = [
-    # formula, and of rows on which `right` is 0, 1, and without an answer: those on which the dear term is asked
+    # formula, and of rows on which `right` is 0, 1, and without an answer: those on which the expensive term is asked
     ("right() * (costly() + 1)", {1}),
     ("(costly() + 1) * right() * 0.5", {1}),
     ("right() * costly()", {1, 2}),  # mixed: where right() has no answer, the floor is paid
@@ -285,7 +285,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("text", "asked"), ASKED)
-def test_dear_terms_run_where_cheap_ones_leave_the_value_open(text: str, asked: set[int]) -> None:
+def test_expensive_terms_run_where_cheap_ones_leave_the_value_open(text: str, asked: set[int]) -> None:
     program = compile(parse(text, terms=TERMS))
     batch = Batch(["right=0", "right=1", "right=NO_ANSWER"], groups=["g"] * 3)
     name = "judged" if "judged" in text else "costly"

@@ -32,11 +32,11 @@ def test_the_promised_rewards_are_there() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
 def test_examples(case: tuple[Any, ...]) -> None:
-    name, response, gold, total, *more = case
+    name, response, ground_truth, total, *more = case
     fields = dict(more[0]) if more else {}
     if "tokens" in fields:
         fields["tokens"] = [1] * fields["tokens"]
-    scores = compile(load_reward(name).reward)(Batch.of([Sample(response, gold, **fields)]))
+    scores = compile(load_reward(name).reward)(Batch.of([Sample(response, ground_truth, **fields)]))
     assert scores.total[0] == pytest.approx(total), scores.first_reason()
 
 

@@ -40,11 +40,11 @@ LOOK_EQUAL: list[list[Any]] = [
 ]
 
 
-@pytest.mark.parametrize("golds", LOOK_EQUAL, ids=repr)
-def test_ground_truths_that_only_look_equal_are_each_scored(golds: list[Any]) -> None:
-    together = compile(spelled())(Batch(["x"] * len(golds), ground_truths=golds)).total
-    alone = [compile(spelled())(Batch(["x"], ground_truths=[gold])).total[0] for gold in golds]
-    assert together.tolist() == alone == [len(repr(gold)) for gold in golds]
+@pytest.mark.parametrize("ground_truths", LOOK_EQUAL, ids=repr)
+def test_ground_truths_that_only_look_equal_are_each_scored(ground_truths: list[Any]) -> None:
+    together = compile(spelled())(Batch(["x"] * len(ground_truths), ground_truths=ground_truths)).total
+    alone = [compile(spelled())(Batch(["x"], ground_truths=[ground_truth])).total[0] for ground_truth in ground_truths]
+    assert together.tolist() == alone == [len(repr(ground_truth)) for ground_truth in ground_truths]
 
 
 @pytest.mark.parametrize("column", ["prompt", "data_source", "truncated"])
@@ -61,7 +61,7 @@ def test_other_columns_that_only_look_equal_are_each_scored(column: str) -> None
 def test_equal_lists_of_ground_truths_run_once() -> None:
     program = compile("exact()")
     leaves = program.leaves(Batch(["a"] * 4, ground_truths=[["a", "b"], ["a", "b"], ["b"], ["b"]]))
-    assert [spent.ran for spent in leaves.spent.values()] == [2]
+    assert [spent.ran for spent in leaves.costs.values()] == [2]
     assert program.finish(leaves).total.tolist() == [1, 1, 0, 0]
 
 

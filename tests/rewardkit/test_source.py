@@ -36,11 +36,11 @@ def user_file(tmp_path: Path) -> Path:
 
 
 def test_a_formula_is_read_as_written() -> None:
-    found = load_reward(" length(0.1, cap=2)+ends_with('.?!') ")
-    assert found.reward == parse("length(0.1, cap=2) + ends_with('.?!')")
-    assert found.formula == repr(found.reward)
-    assert found.source is None
-    assert found.needs == {"response"}
+    source = load_reward(" length(0.1, cap=2)+ends_with('.?!') ")
+    assert source.reward == parse("length(0.1, cap=2) + ends_with('.?!')")
+    assert source.formula == repr(source.reward)
+    assert source.source is None
+    assert source.needs == {"response"}
 
 
 def test_needs_come_from_every_term() -> None:
@@ -53,9 +53,9 @@ def test_a_file_sets_its_reward_or_the_named_one(user_file: Path) -> None:
 
 
 def test_a_reward_with_user_terms_is_the_same_in_another_process(user_file: Path, tmp_path: Path) -> None:
-    found = load_reward(str(user_file))
+    source = load_reward(str(user_file))
     config = tmp_path / "config.json"
-    config.write_text(json.dumps(found.to_config()))
+    config.write_text(json.dumps(source.to_config()))
     user_file.unlink()
     code = (
         "import json, sys\n"
@@ -65,8 +65,8 @@ def test_a_reward_with_user_terms_is_the_same_in_another_process(user_file: Path
         "print(fingerprint(reward), compile(reward)(Batch(['four', 'five six'])).total.tolist())\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(config)], capture_output=True, text=True, check=True)
-    expected = compile(found.reward)(Batch(["four", "five six"])).total.tolist()
-    assert done.stdout.split(maxsplit=1) == [found.fingerprint, f"{expected}\n"]
+    expected = compile(source.reward)(Batch(["four", "five six"])).total.tolist()
+    assert done.stdout.split(maxsplit=1) == [source.fingerprint, f"{expected}\n"]
 
 
 def test_a_file_of_built_in_terms_travels_as_its_formula_alone(user_file: Path) -> None:

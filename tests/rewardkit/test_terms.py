@@ -39,7 +39,7 @@ def test_values(formula: str, response: str, total: float) -> None:
 
 
 GSM8K = [
-    # response, gold, value, status
+    # response, ground truth, value, status
     ("She has 4 left.\n#### 4", "4", 1, Status.SCORED),
     ("#### 4.", "4", 1, Status.SCORED),
     ("#### $70,000", "70000", 1, Status.SCORED),
@@ -54,9 +54,9 @@ GSM8K = [
 ]
 
 
-@pytest.mark.parametrize(("response", "gold", "value", "status"), GSM8K)
-def test_gsm8k(response: str, gold: str | None, value: float | None, status: Status) -> None:
-    scores = compile(gsm8k())(Batch.of([Sample(response, ground_truth=gold)]))
+@pytest.mark.parametrize(("response", "ground_truth", "value", "status"), GSM8K)
+def test_gsm8k(response: str, ground_truth: str | None, value: float | None, status: Status) -> None:
+    scores = compile(gsm8k())(Batch.of([Sample(response, ground_truth=ground_truth)]))
     assert Status(int(scores.status[0])) is status
     assert scores.total[0] == value if value is not None else scores.unscored[0]
 

@@ -59,11 +59,11 @@ def test_async_terms_run_from_a_thread_that_has_a_loop_and_from_one_that_has_non
         return program(batch).total.tolist()
 
     assert asyncio.run(inside()) == [1, 0, 1]
-    found: list[list[float]] = []
-    thread = threading.Thread(target=lambda: found.append(program(batch).total.tolist()))
+    totals: list[list[float]] = []
+    thread = threading.Thread(target=lambda: totals.append(program(batch).total.tolist()))
     thread.start()
     thread.join()
-    assert found == [[1, 0, 1]]
+    assert totals == [[1, 0, 1]]
 
 
 meeting = threading.Barrier(2)
@@ -133,10 +133,12 @@ def test_an_answer_that_is_no_float_costs_its_own_row(of: Any, value: float) -> 
     assert scores.total[0] == value
 
 
-def test_golds_that_are_equal_and_not_the_same_are_judged_each() -> None:
-    for golds in ([1, True], [True, 1]):
-        statuses = compile("gsm8k()")(Batch(["#### 1"] * 2, ground_truths=golds)).status.tolist()
-        assert statuses == [Status.BAD_GOLD if gold is True else Status.SCORED for gold in golds]
+def test_ground_truths_that_are_equal_and_not_the_same_are_judged_each() -> None:
+    for ground_truths in ([1, True], [True, 1]):
+        statuses = compile("gsm8k()")(Batch(["#### 1"] * 2, ground_truths=ground_truths)).status.tolist()
+        assert statuses == [
+            Status.BAD_GOLD if ground_truth is True else Status.SCORED for ground_truth in ground_truths
+        ]
 
 
 @term(per_token=True, bounds=(0, 1), batched=True)
@@ -229,7 +231,7 @@ def test_reading_what_is_not_declared_is_an_error_that_names_the_fix() -> None:
     def share(batch: Batch) -> Any:
         return [float(bool(p)) for p in batch.prompts or ()]
 
-    # Two equal responses with different golds: one score for both would be wrong.
+    # Two equal responses with different ground truths: one score for both would be wrong.
     batch = Batch(["4", "4"], ground_truths=["4", "5"], prompts=["a", "b"])
     for formula, need in ((right(), "ground_truth"), (share(), "prompt")):
         scores = compile(formula)(batch)
@@ -265,7 +267,7 @@ def test_fingerprints_follow_the_source_and_the_version() -> None:
 def test_declarations_are_checked() -> None:
     with pytest.raises(ParameterError, match="did you mean 'bounds'"):
         term(bound=(0, 1))  # type: ignore[call-overload]
-    with pytest.raises(ParameterError, match="no part of a row"):
+    with pytest.raises(ParameterError, match="unknown part of a row"):
         term(needs=("gold",))  # type: ignore[call-overload]
     with pytest.raises(ParameterError, match="has no type"):
 

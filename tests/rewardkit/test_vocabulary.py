@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rewardkit import Batch, Sample, Status, bounds, compile, from_json, group_share, parse, to_json
 from rewardkit.algebra.registry import terms
-from rewardkit.algebra.values import Column
+from rewardkit.algebra.values import TermColumn
 from rewardkit.engine.program import Leaves
 from rewardkit.errors import MissingDependencyError, ParameterError
 from tests.quality.hostile import FORMULAS
@@ -196,6 +196,6 @@ def test_the_share_of_equal_answers_from_rows_that_were_scored_one_by_one() -> N
     (node,) = program.terms.values()
     parts = [program.leaves(batch.take([i])).columns[node] for i in range(len(texts))]
     values = np.concatenate([p.values for p in parts]).astype(np.float32).astype(np.float64)
-    column = Column(values, np.concatenate([p.statuses for p in parts]))
+    column = TermColumn(values, np.concatenate([p.statuses for p in parts]))
     scores = program.finish(Leaves(batch, {node: column}), groups=batch.groups)
     np.testing.assert_allclose(scores.total, np.array([3, 1, 2, 0, 3, 2, 3]) / 7)

@@ -28,11 +28,11 @@ def disagreement(checker: str) -> str | None:
     """What a checker says otherwise than algebra.py; None where they agree."""
     options, pattern = CHECKERS[checker]
     text = output(checker, *options, str(ALGEBRA))
-    found = {int(line) for line in re.findall(pattern, text)}
+    refused = {int(line) for line in re.findall(pattern, text)}
     expected = {i for i, line in enumerate(ALGEBRA.read_text().splitlines(), 1) if "# wrong" in line}
-    if found == expected:
+    if refused == expected:
         return None
-    return f"{checker}: accepts {sorted(expected - found)}, refuses {sorted(found - expected)}\n{text}"
+    return f"{checker}: accepts {sorted(expected - refused)}, refuses {sorted(refused - expected)}\n{text}"
 
 
 if __name__ == "__main__":

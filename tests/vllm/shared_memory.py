@@ -18,27 +18,27 @@ NAMES: Final = ("psm_*", "sem.mp-*", "verl_weights_*")
 
 def segments() -> frozenset[str]:
     """Names of the segments that are there now and are this user's."""
-    found = set()
+    names = set()
     for pattern in NAMES:
         for path in FOLDER.glob(pattern):
             try:
                 if path.stat().st_uid == os.getuid():
-                    found.add(path.name)
+                    names.add(path.name)
             except FileNotFoundError:
                 continue
-    return frozenset(found)
+    return frozenset(names)
 
 
 def held() -> frozenset[str]:
     """Names of the segments that a living process of this user maps."""
-    found = set()
+    names = set()
     for maps in Path("/proc").glob("[0-9]*/maps"):
         try:
             lines = maps.read_text().splitlines()
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
-        found |= {line.rpartition(f"{FOLDER}/")[2] for line in lines if f" {FOLDER}/" in line}
-    return frozenset(found)
+        names |= {line.rpartition(f"{FOLDER}/")[2] for line in lines if f" {FOLDER}/" in line}
+    return frozenset(names)
 
 
 def remove_new(before: frozenset[str], seconds: float = 30.0) -> dict[str, int]:

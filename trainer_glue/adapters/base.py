@@ -90,15 +90,15 @@ class Adapter:
             row: which row.
             no_value: what stands for a value where a name has none; None leaves the name out.
         """
-        found: dict[str, float] = {}
+        numbers: dict[str, float] = {}
         for name, values in scores.values.items():
             if np.isfinite(values[row]):
-                found[name] = float(values[row])
+                numbers[name] = float(values[row])
             elif no_value is not None:
-                found[name] = no_value
-        found |= {status_key(name): float(scores.statuses[name][row]) for name in self.program.terms}
-        found[UNSCORED_KEY] = float(scores.unscored[row])
-        return found
+                numbers[name] = no_value
+        numbers |= {status_key(name): float(scores.statuses[name][row]) for name in self.program.terms}
+        numbers[UNSCORED_KEY] = float(scores.unscored[row])
+        return numbers
 
 
 def why_unscored(scores: Scores, row: int) -> str:

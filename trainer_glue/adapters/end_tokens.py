@@ -30,5 +30,5 @@ def end_token_ids(tokenizer: Any) -> frozenset[int]:
     ids = {getattr(tokenizer, "eos_token_id", None)}
     id_of = getattr(tokenizer, "convert_tokens_to_ids", lambda _: None)
     unknown = getattr(tokenizer, "unk_token_id", None)
-    ids |= {found for token in END_TOKENS if (found := id_of(token)) != unknown}
+    ids |= {token_id for token in END_TOKENS if (token_id := id_of(token)) != unknown}
     return frozenset(i for i in ids if isinstance(i, int))

@@ -74,7 +74,7 @@ def regions(
             raise CheckpointError(f"{name}: {placement} on a tensor of {len(shape)} dimensions")
     cuts = [_order(d, mesh.shape, placements, name) for d in range(len(shape))]
     sharding = [i for i, placement in enumerate(placements) if placement.kind != "replicate"]
-    found = []
+    covered = []
     for coordinate in itertools.product(*(range(mesh.shape[i]) for i in sharding)):
         at = dict(zip(sharding, coordinate, strict=True))
         axes = []
@@ -84,8 +84,8 @@ def regions(
                 axis = _chunk(axis, mesh.shape[i], at[i])
             axes.append(axis)
         index = tuple(at.get(i, slice(None)) for i in range(mesh.ndim))
-        found.append(Region(tuple(axes), tuple(int(rank) for rank in np.ravel(mesh[index]))))
-    return found
+        covered.append(Region(tuple(axes), tuple(int(rank) for rank in np.ravel(mesh[index]))))
+    return covered
 
 
 def _order(dim: int, mesh_shape: Sequence[int], placements: Sequence[Placement], name: str) -> list[int]:

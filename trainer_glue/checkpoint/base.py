@@ -43,10 +43,10 @@ def open_folder(folder: Path) -> dict[str, Source]:
         names = sorted(set(read_json(index).get("weight_map", {}).values()))
     else:
         names = ["model.safetensors"]
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     for name in names:
-        found |= open_file(folder / name)
-    return found
+        sources |= open_file(folder / name)
+    return sources
 
 
 def open_file(path: Path) -> dict[str, Source]:
@@ -63,10 +63,10 @@ def open_file(path: Path) -> dict[str, Source]:
         keys = list(file.keys())
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path} can't be read: {error}") from error
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     for key in keys:
         view = file.get_slice(key)
         if view.get_dtype() not in of_name:
             raise CheckpointError(f"{path}: {key} is {view.get_dtype()}, which can't be converted")
-        found[key] = StoredTensor(key, tuple(view.get_shape()), of_name[view.get_dtype()], file)
-    return found
+        sources[key] = StoredTensor(key, tuple(view.get_shape()), of_name[view.get_dtype()], file)
+    return sources

@@ -119,7 +119,7 @@ def convert(
         config = sidecar.model_config(
             source_config, dtype=chosen.dtype, tied=chosen.tied, value_head_rows=chosen.value_head_rows
         )
-        ends = sidecar.write(folder, side_files, config, generates=chosen.value_head is None)
+        eos_ids = sidecar.write(folder, side_files, config, generates=chosen.value_head is None)
         if not chosen.outputs:
             # An adapter alone must not look like a model: tools go by config.json.
             for name in ("config.json", "generation_config.json"):
@@ -136,7 +136,7 @@ def convert(
             parameters=sum(math.prod(o.source.shape) for o in (*chosen.outputs, *chosen.adapter_outputs)),
             bytes_written=chosen.nbytes,
             files=[path.name for path in written],
-            eos_token_ids=ends,
+            eos_token_ids=eos_ids,
             tied=chosen.dropped,
             lora=chosen.lora,
             value_head=chosen.value_head,
@@ -192,9 +192,9 @@ class _Meter:
         if output.dtype.is_floating_point and output.dtype.itemsize > 1 and block.numel():
             low, high = torch.aminmax(block)  # NaN passes through; four times as fast as isfinite
             if not (math.isfinite(low.item()) and math.isfinite(high.item())):
-                found = self.non_finite.setdefault(output.name, {"nan": 0, "inf": 0})
-                found["nan"] += int(torch.isnan(block).sum())
-                found["inf"] += int(torch.isinf(block).sum())
+                counts = self.non_finite.setdefault(output.name, {"nan": 0, "inf": 0})
+                counts["nan"] += int(torch.isnan(block).sum())
+                counts["inf"] += int(torch.isinf(block).sum())
 
     def warnings(self, dtype: Dtype) -> list[str]:
         """One line about what was found, if anything."""
@@ -275,5 +275,5 @@ def _missing_replicas(layout: Layout) -> list[str]:
 
 
 def _trained_model(layout: Layout, config: Mapping[str, Any]) -> str | None:
-    found = layout.setting("actor_rollout_ref", "model", "path") or config.get("_name_or_path")
-    return str(found) if found else None
+    path = layout.setting("actor_rollout_ref", "model", "path") or config.get("_name_or_path")
+    return str(path) if path else None

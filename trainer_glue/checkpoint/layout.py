@@ -125,12 +125,12 @@ def read_json(path: Path) -> Mapping[str, Any]:
         CheckpointError: It is unreadable or not an object.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} can't be read as JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise CheckpointError(f"{path} holds a JSON {type(found).__name__}; expected an object")
-    return found
+    if not isinstance(value, dict):
+        raise CheckpointError(f"{path} holds a JSON {type(value).__name__}; expected an object")
+    return value
 
 
 def _has_shards(folder: Path) -> bool:

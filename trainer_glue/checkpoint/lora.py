@@ -56,12 +56,12 @@ class Adapter:
 
     def tensors(self) -> dict[str, Source]:
         """As PEFT names them in ``adapter_model.safetensors``."""
-        found: dict[str, Source] = {}
+        tensors: dict[str, Source] = {}
         for module, factors in self.factors.items():
             kind, leaf = ("lora_embedding_", "") if factors.embedding else ("lora_", ".weight")
-            found[f"{_PREFIX}{module}.{kind}A{leaf}"] = factors.a
-            found[f"{_PREFIX}{module}.{kind}B{leaf}"] = factors.b
-        return found | {f"{_PREFIX}{name}": source for name, source in self.replaced.items()}
+            tensors[f"{_PREFIX}{module}.{kind}A{leaf}"] = factors.a
+            tensors[f"{_PREFIX}{module}.{kind}B{leaf}"] = factors.b
+        return tensors | {f"{_PREFIX}{name}": source for name, source in self.replaced.items()}
 
     def config(
         self, *, alpha: float, task_type: str | None, base_model: str | None, count: Callable[[str], int | None]
@@ -167,11 +167,11 @@ def separate(tensors: Mapping[str, Source]) -> tuple[dict[str, Source], Adapter 
     if len(adapters) > 1:
         raise CheckpointError(f"several adapters in one checkpoint ({', '.join(sorted(adapters))}); expected one")
     factors = {}
-    for module, found in sides.items():
-        if set(found) != {"A", "B"} or found["A"].shape[0] != found["B"].shape[1]:
-            shapes = {side: source.shape for side, source in found.items()}
+    for module, sources in sides.items():
+        if set(sources) != {"A", "B"} or sources["A"].shape[0] != sources["B"].shape[1]:
+            shapes = {side: source.shape for side, source in sources.items()}
             raise CheckpointError(f"{module}: LoRA factors {shapes}; expected A (r, in) and B (out, r)")
-        factors[module] = Factors(found["A"], found["B"], module in embeddings)
+        factors[module] = Factors(sources["A"], sources["B"], module in embeddings)
     return base, Adapter(factors, replaced)
 
 

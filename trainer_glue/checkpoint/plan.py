@@ -132,13 +132,13 @@ def plan(
 
 def _without_wrapper(base: Mapping[str, Source]) -> dict[str, Source]:
     """Names as the model has them, without those of TRL's wrapper for a value head."""
-    found: dict[str, Source] = {}
+    by_name: dict[str, Source] = {}
     for name, source in base.items():
         own = name.removeprefix("pretrained_model.")
-        if own in found:
-            raise CheckpointError(f"two tensors of the checkpoint are {own}: {found[own].name} and {source.name}")
-        found[own] = source
-    return found
+        if own in by_name:
+            raise CheckpointError(f"two tensors of the checkpoint are {own}: {by_name[own].name} and {source.name}")
+        by_name[own] = source
+    return by_name
 
 
 def _output(name: str, source: Source, dtype: torch.dtype | None) -> Output:

@@ -109,8 +109,8 @@ class MeshRecord(Record):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the dimensions, such as ``("ddp", "fsdp")``."""
-        found = self.state.get("_mesh_dim_names", self.state.get("mesh_dim_names"))
-        return tuple(str(name) for name in found or ())
+        names = self.state.get("_mesh_dim_names", self.state.get("mesh_dim_names"))
+        return tuple(str(name) for name in names or ())
 
     def saved_by(self, rank: int) -> int | None:
         """The rank that saved this mesh, seen as ``rank``'s; None where the file doesn't say."""
@@ -148,10 +148,10 @@ class SpecRecord(Record):
     @property
     def mesh(self) -> MeshRecord:
         """The mesh that the tensor lives on."""
-        found = self.state["mesh"]
-        if not isinstance(found, MeshRecord):
-            raise TypeError(f"a tensor's mesh is a {type(found).__name__}")
-        return found
+        mesh = self.state["mesh"]
+        if not isinstance(mesh, MeshRecord):
+            raise TypeError(f"a tensor's mesh is a {type(mesh).__name__}")
+        return mesh
 
     @property
     def placements(self) -> tuple[Placement, ...]:

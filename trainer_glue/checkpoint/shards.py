@@ -216,10 +216,10 @@ def _mappings(path: Path) -> tuple[tuple[int, int], ...]:
     if sys.platform != "linux":
         return ()
     real = str(path.resolve())
-    found: list[tuple[int, int]] = []
+    mappings: list[tuple[int, int]] = []
     for line in Path("/proc/self/maps").read_text().splitlines():
         parts = line.split(maxsplit=5)
         if len(parts) == 6 and parts[5] == real:
             low, high = (int(end, 16) for end in parts[0].split("-"))
-            found.append((low, high))
-    return tuple(found)
+            mappings.append((low, high))
+    return tuple(mappings)

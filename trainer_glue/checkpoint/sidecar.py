@@ -53,13 +53,13 @@ def resolve_base(base: str, *, weights: bool = False) -> Path:
         from huggingface_hub import snapshot_download
 
         patterns = [*_CONFIGS, *_TOKENIZER, *_OTHER, f"{_TEMPLATES}/*"]
-        found = snapshot_download(base, allow_patterns=[*patterns, *(["*.safetensors*"] if weights else [])])
+        folder = snapshot_download(base, allow_patterns=[*patterns, *(["*.safetensors*"] if weights else [])])
     except Exception as error:
         raise CheckpointError(
             f"base model {base!r} is not a folder, and the hub did not give it: {error}",
             hint="point --base at a local folder with config.json and the tokenizer",
         ) from error
-    return Path(found)
+    return Path(folder)
 
 
 def collect(layout: Layout, base: Path | None) -> dict[str, Path]:
@@ -68,7 +68,7 @@ def collect(layout: Layout, base: Path | None) -> dict[str, Path]:
     Raises:
         CheckpointError: There is no ``config.json`` anywhere.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for kind in (("config.json",), ("generation_config.json",), _TOKENIZER, _OTHER):
         for folder in (layout.config_folder, base):
             if folder is None:
@@ -84,14 +84,14 @@ def collect(layout: Layout, base: Path | None) -> dict[str, Path]:
                     f"{_TEMPLATES}/{path.name}": path for path in sorted(templates.glob("*.jinja")) if is_there(path)
                 }
             if matches:
-                found |= matches
+                files |= matches
                 break  # one source for one kind: half of one tokenizer and half of another is none
-    if "config.json" not in found:
+    if "config.json" not in files:
         raise CheckpointError(
             f"no config.json in {layout.folder / 'huggingface'} or {layout.folder}",
             hint="name the model that was trained with --base: a local folder or a hub name",
         )
-    return found
+    return files
 
 
 def model_config(
@@ -138,11 +138,11 @@ def generation_config(config: Mapping[str, Any], source: Mapping[str, Any] | Non
     """The generation config to write: the checkpoint's own, with every end-of-sequence id that the config knows."""
     ids = {key: config[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id") if config.get(key) is not None}
     written = {**ids, **(source or {})}
-    ends: list[int] = []
+    eos_ids: list[int] = []
     for value in (None if source is None else source.get("eos_token_id"), config.get("eos_token_id")):
-        ends += [i for i in (value if isinstance(value, list) else [value]) if i is not None and i not in ends]
-    if ends:
-        written["eos_token_id"] = ends[0] if len(ends) == 1 else ends
+        eos_ids += [i for i in (value if isinstance(value, list) else [value]) if i is not None and i not in eos_ids]
+    if eos_ids:
+        written["eos_token_id"] = eos_ids[0] if len(eos_ids) == 1 else eos_ids
     return written
 
 
@@ -159,5 +159,5 @@ def write(folder: Path, files: Mapping[str, Path], config: Mapping[str, Any], *,
     own = files.get("generation_config.json")
     generation = generation_config(config, read_json(own) if own else None)
     write_text(folder / "generation_config.json", json.dumps(generation, indent=2) + "\n")
-    ends = generation.get("eos_token_id")
-    return list(ends) if isinstance(ends, list) else [] if ends is None else [ends]
+    eos_ids = generation.get("eos_token_id")
+    return list(eos_ids) if isinstance(eos_ids, list) else [] if eos_ids is None else [eos_ids]

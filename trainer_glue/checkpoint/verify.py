@@ -102,16 +102,16 @@ def _compare(files: Sequence[Path], outputs: Sequence[Output], on_block: Callabl
     checksums = {}
     buffer = Buffer()
     for output in outputs:
-        found = stored[output.name]
-        if (found.shape, found.dtype) != (output.source.shape, output.dtype):
+        written = stored[output.name]
+        if (written.shape, written.dtype) != (output.source.shape, output.dtype):
             raise CheckpointError(
-                f"{output.name}: the file has {found.shape} {found.dtype}, the checkpoint {output.source.shape}"
+                f"{output.name}: the file has {written.shape} {written.dtype}, the checkpoint {output.source.shape}"
             )
         of_shards, of_file = hashlib.sha256(), hashlib.sha256()
         for block in output.blocks(buffer):
             of_shards.update(as_bytes(block))
             on_block(block.nbytes)
-        for block in buffer.blocks(found, found.dtype):
+        for block in buffer.blocks(written, written.dtype):
             of_file.update(as_bytes(block))
         if of_shards.digest() != of_file.digest():
             raise CheckpointError(
@@ -179,8 +179,8 @@ def _check_structure(model: Any, outputs: Sequence[Output]) -> None:
         if (output := written.get(name)) and output.dtype.is_floating_point != tensor.dtype.is_floating_point
     ]
     problems = {"missing": missing, "unexpected": unexpected, "other shape": shapes, "other dtype": kinds}
-    if found := {kind: names for kind, names in problems.items() if names}:
-        lines = [f"{kind} ({len(names)}): {', '.join(names[:5])}" for kind, names in found.items()]
+    if faults := {kind: names for kind, names in problems.items() if names}:
+        lines = [f"{kind} ({len(names)}): {', '.join(names[:5])}" for kind, names in faults.items()]
         raise CheckpointError(
             f"the tensors are not those of {type(model).__name__}:\n  " + "\n  ".join(lines),
             hint="is config.json that of the trained model? Another one can be given with --base",

@@ -36,7 +36,7 @@ from rewardkit.errors import ConfigError, DataError, RewardKitError, RunError
 from rewardkit.processes.cores import cores, share_cores
 from rewardkit.scoring.profile import timed
 from rewardkit.scoring.reading import Chunk, Rows
-from rewardkit.scoring.run import Part, Render, Scorer, Wanted, open_rows, read, wanted
+from rewardkit.scoring.run import Part, Render, RequiredFields, Scorer, open_rows, read, required_fields
 
 T = TypeVar("T")
 _READERS: Final = 4
@@ -98,7 +98,7 @@ def ray_parts(
         ConfigError: no cluster at ``RAY_ADDRESS``.
         RunError: Ray lost the work, such as to a term that ends its process.
     """
-    fields = wanted(compile_reward(reward.reward))
+    fields = required_fields(compile_reward(reward.reward))
     sources = [open_rows(path, fields, skip_bad=skip_bad) for path in files]
     pipe = next((source.name for source in sources if not source.is_file), None)
     if pipe is not None:
@@ -111,7 +111,7 @@ def ray_parts(
             raise RunError(f"Ray did not finish the work: {str(e).strip()}") from e
 
 
-def _shares(sources: Sequence[Rows], fields: Wanted, limit: int | None) -> Iterator[_Share]:
+def _shares(sources: Sequence[Rows], fields: RequiredFields, limit: int | None) -> Iterator[_Share]:
     left = limit
     for source in sources:
         if left is not None and left <= 0:
@@ -144,7 +144,7 @@ class _Crew:
         return {"max_restarts": self.restarts, "max_task_retries": self.restarts}
 
 
-def _run(shares: Sequence[_Share], fields: Wanted, crew: _Crew, work: tuple[Any, ...]) -> Iterator[Part[Any]]:
+def _run(shares: Sequence[_Share], fields: RequiredFields, crew: _Crew, work: tuple[Any, ...]) -> Iterator[Part[Any]]:
     data: Any = ray.data.from_items([{"item": share} for share in shares], override_num_blocks=len(shares))
     context = data.context
     context.execution_options.preserve_order = True
@@ -175,7 +175,7 @@ def _run(shares: Sequence[_Share], fields: Wanted, crew: _Crew, work: tuple[Any,
         yield item
 
 
-def _cut(row: Mapping[str, Any], fields: Wanted) -> Iterator[dict[str, Any]]:
+def _cut(row: Mapping[str, Any], fields: RequiredFields) -> Iterator[dict[str, Any]]:
     """The cuts of a file, and an error where they end before the file does."""
     share: _Share = row["item"]
     try:

@@ -82,7 +82,7 @@ class Parent:
         child, served = self._start({"reward": self._reward})
         _say(f"serving on http://{self.address} (SIGHUP restarts)")
         deaths: list[float] = []
-        while not self._is_told_to_end():
+        while not self._must_end():
             if child.poll() is not None:
                 died = f"the answering process died (exit code {child.returncode})"
                 deaths = [*(t for t in deaths if time.monotonic() - t < DEATHS_S), time.monotonic()]
@@ -108,22 +108,22 @@ class Parent:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self._signals.append(number)
 
-    def _is_told_to_end(self, times: int = 1) -> bool:
+    def _must_end(self, times: int = 1) -> bool:
         return sum(number != signal.SIGHUP for number in self._signals) >= times
 
     def _start(self, what: dict[str, Any]) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
         """An answering process that is ready, and its reward as `reward_from_config` reads it."""
-        ready, told = os.pipe()
+        ready, answer_pipe = os.pipe()
         inherited = self._socket.fileno()
-        command = [*PYTHON, "-m", "trainer_glue.server.serving", str(inherited), str(told)]
+        command = [*PYTHON, "-m", "trainer_glue.server.serving", str(inherited), str(answer_pipe)]
         child = subprocess.Popen(
             command,
-            pass_fds=(inherited, told),
+            pass_fds=(inherited, answer_pipe),
             stdin=subprocess.PIPE,
             start_new_session=True,
             env=isolated_environment(),
         )
-        os.close(told)
+        os.close(answer_pipe)
         assert child.stdin is not None
         try:
             with child.stdin as stdin, os.fdopen(ready, "rb") as pipe:
@@ -145,7 +145,7 @@ class Parent:
         """All that an answering process says of its start."""
         end, said = time.monotonic() + START_S, b""
         while True:
-            if self._is_told_to_end():
+            if self._must_end():
                 raise RunError("told to end before the answering process was ready")
             if time.monotonic() > end:
                 raise RunError(f"the reward did not load within {START_S:g} s")
@@ -165,7 +165,7 @@ class Parent:
             old.send_signal(signal.SIGINT)
         self._drain(child, signal.SIGINT)
         while any(old.poll() is None for old in self._draining):
-            if self._is_told_to_end(times=2):
+            if self._must_end(times=2):
                 for old in self._draining:
                     old.kill()
             time.sleep(0.05)
@@ -175,29 +175,29 @@ def _say(text: str) -> None:
     print(f"rewardkit: {text}", file=sys.stderr, flush=True)
 
 
-def answer(what: dict[str, Any], listening: int, told: int) -> None:
+def answer(what: dict[str, Any], listening: int, answer_pipe: int) -> None:
     """Answer on an inherited socket until SIGTERM, then drain.
 
     Args:
         what: the `reward` as a user names it, or the `config` that an earlier process told.
         listening: the socket.
-        told: a pipe for one JSON object, `config` when all is ready or `error`.
+        answer_pipe: a pipe for one JSON object, `config` when all is ready or `error`.
     """
 
-    def tell(said: dict[str, Any]) -> None:
-        with os.fdopen(told, "w") as pipe:
+    def answer_with(said: dict[str, Any]) -> None:
+        with os.fdopen(answer_pipe, "w") as pipe:
             json.dump(said, pipe)
 
     try:
         app, config = _load(what)
     except Exception as e:
         said = e.message if isinstance(e, RewardKitError) else f"{type(e).__name__}: {e}"
-        tell({"error": said})
+        answer_with({"error": said})
         return
     except SystemExit as e:
-        tell({"error": f"the reward's file ended the process (exit code {e.code})"})
+        answer_with({"error": f"the reward's file ended the process (exit code {e.code})"})
         return
-    _serve(app, socket.socket(fileno=listening), lambda: tell({"config": config}))
+    _serve(app, socket.socket(fileno=listening), lambda: answer_with({"config": config}))
 
 
 def _load(what: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

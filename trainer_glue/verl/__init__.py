@@ -1,4 +1,4 @@
-"""verl's seams: the reward manager, the sampler, and what a run needs around them.
+"""Where rewardkit meets verl: the reward manager, the sampler, and what a run needs around them.
 
 verl loads the classes by name (``pkg://trainer_glue.verl``). Nothing heavy is imported until one is asked for.
 """

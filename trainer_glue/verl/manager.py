@@ -109,7 +109,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         self._queue = RequestQueue(self._scored, in_place=self._cheap)
         self._deadline = _deadline(deadline, config)
         self._failures = FirstFailures()
-        self._check_seam(config)
+        self._check_supported(config)
         share_cores(int(_select(config, "reward.num_workers") or 1))  # each is an actor with graders of its own
 
     # ------------------------------------------------------------------ verl 0.7.1 and later: one row at a time
@@ -153,7 +153,7 @@ class RewardManager(_Base):  # type: ignore[misc]
             groups = list(range(len(members))) if "group" in self.program.needs else None
             scores = self.program.finish(leaves, step=step, groups=groups)
             self._failures.log(scores)
-            spent = {n: 1000 * leaves.spent[node].seconds / len(members) for n, node in self.program.terms.items()}
+            spent = {n: 1000 * leaves.costs[node].seconds / len(members) for n, node in self.program.terms.items()}
             for j, i in enumerate(members):
                 results[i] = self._result(scores, j, rows[i], spent)
         return results
@@ -246,7 +246,7 @@ class RewardManager(_Base):  # type: ignore[misc]
 
     # ------------------------------------------------------------------ both
 
-    def _check_seam(self, config: Any) -> None:
+    def _check_supported(self, config: Any) -> None:
         """Say before the run what this verl can't carry."""
         self._has_sampler = False
         if config is None or _Base is object or _select(config, "trainer.v1") is None:

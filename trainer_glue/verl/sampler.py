@@ -26,7 +26,7 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBufferAsync as _VerlAsync
 
 from rewardkit.algebra.expression import Expression, TokenReward
 from rewardkit.algebra.operations.placement import On
-from rewardkit.algebra.values import Column
+from rewardkit.algebra.values import TermColumn
 from rewardkit.batch import Batch, Mask
 from rewardkit.engine.detokenizer import Decoder
 from rewardkit.engine.loading import reward_from_config
@@ -89,7 +89,7 @@ class _Rewarding:
                 columns[node] = run_term(node, batch)
         return self._program.finish(Leaves(batch, columns), step=step, groups=rows.uids)
 
-    def _score_unseen(self, rows: _Rows, columns: Mapping[Expression, Column], step: int) -> None:
+    def _score_unseen(self, rows: _Rows, columns: Mapping[Expression, TermColumn], step: int) -> None:
         """Stage one for the rows of several turns that the reward loop could not, or did not, take apart."""
         if not rows.unseen:
             return
@@ -188,7 +188,7 @@ class _Rows:
     def _column(self, name: str) -> list[Any]:
         return [getattr(v, "data", v) for v in list(self._data[name])]
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> TermColumn:
         """A term's column from what ``run_single`` sent."""
         return column_of(self._infos, name)
 

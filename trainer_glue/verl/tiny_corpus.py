@@ -64,11 +64,11 @@ _KINDS: Final[tuple[Callable[[random.Random, str, str], tuple[str, str, int]], .
 def word_problems(count: int, seed: int) -> list[Problem]:
     """Different arithmetic word problems, each with a worked solution that ends in ``#### N``."""
     rng = random.Random(f"word problems {seed}")
-    found: dict[str, Problem] = {}
-    while len(found) < count:
-        question, solution, gold = rng.choice(_KINDS)(rng, rng.choice(_NAMES), rng.choice(_THINGS))
-        found.setdefault(question, Problem(question, f"{solution}\n#### {gold}", str(gold)))
-    return list(found.values())
+    problems: dict[str, Problem] = {}
+    while len(problems) < count:
+        question, solution, ground_truth = rng.choice(_KINDS)(rng, rng.choice(_NAMES), rng.choice(_THINGS))
+        problems.setdefault(question, Problem(question, f"{solution}\n#### {ground_truth}", str(ground_truth)))
+    return list(problems.values())
 
 
 def short_answers(count: int, seed: int) -> list[str]:

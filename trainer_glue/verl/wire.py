@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rewardkit.algebra.values import Column
+from rewardkit.algebra.values import TermColumn
 from rewardkit.batch import Status
 from rewardkit.engine.program import Program
 from rewardkit.engine.scores import UNSCORED_KEY, Scores, milliseconds_key, status_key
@@ -69,13 +69,13 @@ def batch_info(program: Program, scores: Scores) -> dict[str, list[Any]]:
     return info
 
 
-def column_of(infos: Sequence[Mapping[str, Any]], name: str) -> Column:
+def column_of(infos: Sequence[Mapping[str, Any]], name: str) -> TermColumn:
     """A term's column, read from the extra info of many rows; a row that sent nothing is an ERROR."""
     sent = [info.get(status_key(name)) for info in infos]
     statuses = np.asarray([Status.ERROR if status is None else status for status in sent], dtype=np.int8)
     values = np.asarray([np.nan if (value := info.get(name)) is None else float(value) for info in infos])
     values[statuses != Status.SCORED] = np.nan
-    return Column(values, statuses)
+    return TermColumn(values, statuses)
 
 
 def mean_milliseconds(infos: Sequence[Mapping[str, Any]], terms: Sequence[str]) -> dict[str, float]:

@@ -59,9 +59,9 @@ class Call(Operation):
         fails = failed(status)
         floored = np.zeros(context.n, dtype=np.bool_)
         if fails.any():
-            ends = self.called.failure_ends(self)
+            bounds = self.called.failure_bounds(self)
             direction = context.directions[node]
-            worst = ends.high if direction is Direction.FALLS else ends.low
+            worst = bounds.high if direction is Direction.FALLS else bounds.low
             if np.isfinite(worst):
                 value[fails] = worst
                 floored = fails & (direction is Direction.MIXED)

@@ -132,12 +132,12 @@ class Route(Operation):
         """For each row the number of its route; that of ``otherwise``, or -1, where no key equals."""
         number_of = {key: i for i, key in enumerate(self.keys)}
         default = len(self.keys) if len(node.args) > len(self.keys) else -1
-        found: Sequence[object] = [None] * len(batch)
+        keys: Sequence[object] = [None] * len(batch)
         if self.by == "data_source":
-            found = batch.data_sources or found
+            keys = batch.data_sources or keys
         elif batch.extra_infos is not None:
-            found = [info.get(self.by) for info in batch.extra_infos]
-        return np.asarray([number_of.get(v, default) if isinstance(v, str) else default for v in found], dtype=np.intp)
+            keys = [info.get(self.by) for info in batch.extra_infos]
+        return np.asarray([number_of.get(v, default) if isinstance(v, str) else default for v in keys], dtype=np.intp)
 
     def taken(self, node: Expression, value: str | None) -> int | None:
         """The number of the branch that is taken on a value; None where there is none."""

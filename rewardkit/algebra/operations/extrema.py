@@ -66,8 +66,8 @@ class Clip(Operation):
         return NOTHING
 
     def text(self, operands: Sequence[Text]) -> Text:
-        ends = ("None" if end is None else number_text(end) for end in (self.low, self.high))
-        return call("clip", operands[0].text, *ends)
+        limits = ("None" if end is None else number_text(end) for end in (self.low, self.high))
+        return call("clip", operands[0].text, *limits)
 
     def slips(self, node: Expression) -> Iterable[tuple[str, Expression]]:
         yield f"drop {short(node)}'s clip", node.args[0]

@@ -105,9 +105,9 @@ class Junction(Logic, family=True):
             if plan.is_expensive(operand):
                 for other in node.args:
                     if other is not operand and not plan.is_late(other):
-                        found = plan.values(other)
-                        answered = (found.status == Status.SCORED) & ~found.floored
-                        rows = rows & ~((found.value == self.decides) & answered)
+                        known = plan.values(other)
+                        answered = (known.status == Status.SCORED) & ~known.floored
+                        rows = rows & ~((known.value == self.decides) & answered)
             plan.ask(operand, rows)
 
 

@@ -35,18 +35,18 @@ def examples_of_file(path: Path, limit: int = 2_000) -> list[Example]:
         DataError: no such file, no rows, or a row that can't be read.
     """
     source = Rows(path, None)
-    found: list[Example] = []
+    examples: list[Example] = []
     for chunk in source.chunks(limit):
         for row, place in zip(chunk.rows, chunk.numbers, strict=True):
             try:
-                found.append(_example(row))
+                examples.append(_example(row))
             except BadRow as e:
                 raise source.error(place, e) from None
-            if len(found) >= limit:
-                return found
-    if not found:
+            if len(examples) >= limit:
+                return examples
+    if not examples:
         raise DataError(f"{source.name} has no rows")
-    return found
+    return examples
 
 
 def _example(row: RawRow) -> Example:
@@ -76,13 +76,13 @@ def _listed(listed: Sequence[Any], where: str) -> Iterator[Example]:
     for i, entry in enumerate(listed):
         if not isinstance(entry, tuple | list) or len(entry) not in (3, 4) or not isinstance(entry[0], str):
             raise ConfigError(
-                f"{where}: EXAMPLES[{i}] is {entry!r}; expected (response, ground truth, pay) or these and a dict"
+                f"{where}: EXAMPLES[{i}] is {entry!r}; expected (response, ground_truth, pay) or these and a dict"
             )
-        response, gold, pay, *more = entry
+        response, ground_truth, pay, *more = entry
         fields = dict(more[0]) if more else {}
         if isinstance(fields.get("tokens"), int):
             fields["tokens"] = [1] * fields["tokens"]
         try:
-            yield Example(Sample(response, gold, **fields), float(pay))
+            yield Example(Sample(response, ground_truth, **fields), float(pay))
         except TypeError as e:
             raise ConfigError(f"{where}: EXAMPLES[{i}]: {e}") from None

@@ -25,7 +25,7 @@ class Mutant:
 
 def mutants(root: Reward | TokenReward) -> tuple[Mutant, ...]:
     """Every mutant of a formula, each formula once. What is only observed is left alone: it pays nothing."""
-    found: dict[Expression, Mutant] = {}
+    by_formula: dict[Expression, Mutant] = {}
     slips = [(slip, node, changed) for node in live(root, {}) for slip, changed in node.operation.slips(node)]
     for slip, node, changed in slips:
         try:
@@ -33,8 +33,8 @@ def mutants(root: Reward | TokenReward) -> tuple[Mutant, ...]:
         except FormulaError:  # the algebra refuses it, so nobody could have written it
             continue
         if isinstance(mutant, Reward | TokenReward) and mutant != root:
-            found.setdefault(mutant, Mutant(slip, mutant))
-    return tuple(found.values())
+            by_formula.setdefault(mutant, Mutant(slip, mutant))
+    return tuple(by_formula.values())
 
 
 def replaced(root: Expression, by: Mapping[Expression, Expression]) -> Expression:

@@ -96,11 +96,11 @@ class Cursor:
 
     def separator(self) -> str:
         """Skip ``,`` ``;`` and ``and`` / ``or`` between the members of a list; what they say, empty for nothing."""
-        found = ""
+        separator = ""
         while (token := self.peek()) is not END:
             said = joining(token)
             if not said:
                 break
             self.at += 1
-            found = said if said != "," else found or said
-        return found
+            separator = said if said != "," else separator or said
+        return separator

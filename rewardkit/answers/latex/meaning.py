@@ -23,9 +23,9 @@ _FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "
 def named(tree: Tree) -> tuple[Tree | None, Tree]:
     """The name that an answer gives to its value (or None), and the value."""
     tree = stated(tree)
-    found = definition(tree)
-    if found is not None:
-        return found
+    named_value = definition(tree)
+    if named_value is not None:
+        return named_value
     if tree[0] == "rel" and tree[1] == ("in",) and is_name(tree[2][0]):
         return tree[2][0], tree[2][1]
     return None, tree
@@ -63,11 +63,11 @@ def members(tree: Tree) -> tuple[str, list[Tree]] | None:
     ``x = 2, 3`` and ``x = 3 \pm 1`` are lists of named values.
     """
     if tree[0] in ("list", "set", "all", "any"):
-        found: list[Tree] = []
+        items: list[Tree] = []
         for item in tree[1:]:
             inner = members(item) if item[0] != "set" else None
-            found.extend(inner[1] if inner is not None else [item])
-        return tree[0], found
+            items.extend(inner[1] if inner is not None else [item])
+        return tree[0], items
     if (
         tree[0] == "rel"
         and len(tree[2]) == 2
@@ -130,8 +130,8 @@ def _keyed(tree: Tree) -> tuple[Tree, str, list[tuple[str, Tree]]]:
     if tag in ("add", "mul", "union", "set", "all", "any", "intersect"):
         parts: list[tuple[str, Tree]] = []
         for part in tree[1:]:
-            found, key, below = _keyed(part)
-            parts.extend(below if found[0] == tag and tag != "set" else [(key, found)])
+            keyed, key, below = _keyed(part)
+            parts.extend(below if keyed[0] == tag and tag != "set" else [(key, keyed)])
         parts.sort(key=itemgetter(0))
         return (tag, *(part for _, part in parts)), f"({tag} {' '.join(key for key, _ in parts)})", parts
     if tag == "num":
@@ -148,5 +148,5 @@ def _keyed(tree: Tree) -> tuple[Tree, str, list[tuple[str, Tree]]]:
 
 
 def _all_keyed(entries: Tree) -> tuple[Tree, str]:
-    found = [_keyed(e)[:2] if isinstance(e, tuple) else (e, repr(e)) for e in entries]
-    return tuple(entry for entry, _ in found), f"({' '.join(key for _, key in found)})"
+    keyed = [_keyed(e)[:2] if isinstance(e, tuple) else (e, repr(e)) for e in entries]
+    return tuple(entry for entry, _ in keyed), f"({' '.join(key for _, key in keyed)})"

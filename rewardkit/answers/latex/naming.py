@@ -96,10 +96,10 @@ def _pairs(item: Tree, before: dict[Tree, Tree]) -> dict[Tree, Tree] | None:
     """Names and values of one clause; a bare point after ``(p, q) = (5, 2)`` has the same names."""
     if _is_point(item):
         return dict(zip(before, item[1:], strict=True)) if len(before) == len(item) - 1 else None
-    found = definition(item)
-    if found is None:
+    named = definition(item)
+    if named is None:
         return None
-    name, value = found
+    name, value = named
     if _is_point(name):
         if value[0] not in ("pair", "tuple") or len(value) != len(name) or len(set(name[1:])) != len(name) - 1:
             return None

@@ -50,10 +50,10 @@ def region(tree: Tree) -> tuple[Tree, Tree | None]:
         NoRegion: it describes none, or one of several unknowns.
     """
     unknowns: set[Tree] = set()
-    found = _read(tree, unknowns)
+    intervals = _read(tree, unknowns)
     if len(unknowns) > 1:
         raise NoRegion
-    return found, next(iter(unknowns), None)
+    return intervals, next(iter(unknowns), None)
 
 
 def _read(tree: Tree, unknowns: set[Tree]) -> Tree:
@@ -137,13 +137,13 @@ def same_cells(left: Tree, right: Tree, same: Callable[[Tree, Tree], bool]) -> b
         right: the other.
         same: whether two end points that are near each other are one value.
     """
-    ends: list[Tree] = []
-    if not (_gather(left, ends) and _gather(right, ends)):
+    endpoints: list[Tree] = []
+    if not (_gather(left, endpoints) and _gather(right, endpoints)):
         return None
-    if len(ends) > MAX_ENDS:
+    if len(endpoints) > MAX_ENDS:
         return left == right
     places: list[tuple[Fraction, Tree]] = []
-    for end in dict.fromkeys(ends):
+    for end in dict.fromkeys(endpoints):
         value = _place(end)
         if value is None:
             return None
@@ -162,15 +162,15 @@ def same_cells(left: Tree, right: Tree, same: Callable[[Tree, Tree], bool]) -> b
         return False
 
 
-def _gather(tree: Tree, ends: list[Tree]) -> bool:
+def _gather(tree: Tree, endpoints: list[Tree]) -> bool:
     """Collect the end points; False where a part has none."""
     if tree[0] == "interval":
-        ends.extend(end for end in tree[1:3] if end not in (INFINITY, MINUS_INFINITY))
+        endpoints.extend(end for end in tree[1:3] if end not in (INFINITY, MINUS_INFINITY))
         return True
     if tree[0] == "set":
-        ends.extend(tree[1:])
+        endpoints.extend(tree[1:])
         return True
-    return tree[0] in ("union", "intersect", "minus", "comma") and all(_gather(part, ends) for part in tree[1:])
+    return tree[0] in ("union", "intersect", "minus", "comma") and all(_gather(part, endpoints) for part in tree[1:])
 
 
 def _place(end: Tree) -> Fraction | None:

@@ -1,4 +1,4 @@
-"""The ladder for formulas: form, exact number, list and set, point identity, and at last sympy, which is asked for.
+"""The cascade for formulas: form, exact number, list and set, point identity, and at last sympy, which is asked for.
 
 ``same`` answers in the calling process whenever it can. What only computer algebra can decide it hands to ``ask``, a
 function of two trees and the kind of question; who answers (a worker, a table of earlier answers) is the caller's
@@ -38,7 +38,7 @@ class MathRules:
 
     percent: Literal["either", "unit", "value"] = "either"
     r"""``10\%`` against a number without a percent sign: ``unit`` is 10, ``value`` is 0.1, ``either`` takes both,
-    because golds are written both ways. Without a percent sign on either side nothing is ever rescaled."""
+    because ground truths are written both ways. Without a percent sign on either side nothing is ever rescaled."""
     digits: int | None = 6
     r"""A decimal stands for a value that no decimal equals (``\sqrt{2}``, ``1/3``) when it is right to its last place
     and has this many significant digits; None: never. Two decimals, or integers, are only ever compared exactly."""
@@ -50,44 +50,44 @@ class MathRules:
 
 
 @dataclass
-class Ladder:
-    """One comparison: the rules, whom to ask, and the deepest rung that was needed."""
+class Cascade:
+    """One comparison: the rules, whom to ask, and the deepest stage that was needed."""
 
     rules: MathRules
     ask: Ask
-    rung: str = "form"
+    stage: str = "form"
 
-    def same(self, gold: Tree, answer: Tree) -> bool:
+    def same(self, truth: Tree, answer: Tree) -> bool:
         """Whether two answers are the same."""
-        gold, answer = stated(gold), stated(answer)
-        if gold == answer:
-            self.rung = "number" if gold[0] == "num" else self.rung
+        truth, answer = stated(truth), stated(answer)
+        if truth == answer:
+            self.stage = "number" if truth[0] == "num" else self.stage
             return True
-        if is_strictly_region(gold) or is_strictly_region(answer):
-            verdict = self._same_region(gold, answer)
+        if is_strictly_region(truth) or is_strictly_region(answer):
+            verdict = self._same_region(truth, answer)
             if verdict is not None:
                 return verdict
-        several = named_values(gold), named_values(answer)
+        several = named_values(truth), named_values(answer)
         if several[0] is not None or several[1] is not None:
-            verdict = self._same_named(gold, answer, *several)
+            verdict = self._same_named(truth, answer, *several)
             if verdict is not None:
                 return verdict
-        lists = members(gold), members(answer)
+        lists = members(truth), members(answer)
         if lists[0] is not None or lists[1] is not None:
-            return self._same_lists(gold, answer, lists[0], lists[1])
-        name, value = named(gold)
+            return self._same_lists(truth, answer, lists[0], lists[1])
+        name, value = named(truth)
         other_name, other_value = named(answer)
         if name is not None and other_name is not None:
             return (self._same_names(name, other_name) and self._same_value(value, other_value)) or (
-                gold[0] == answer[0] == "rel" and self._same_relation(gold, answer)
+                truth[0] == answer[0] == "rel" and self._same_relation(truth, answer)
             )
         if (name is None) != (other_name is None):
-            if gold[0] == answer[0] == "rel" and self._same_relation(gold, answer):
+            if truth[0] == answer[0] == "rel" and self._same_relation(truth, answer):
                 return True
             return self._same_value(value, other_value)
-        return self._same_value(gold, answer)
+        return self._same_value(truth, answer)
 
-    def _same_named(self, gold: Tree, answer: Tree, left: Named | None, right: Named | None) -> bool | None:
+    def _same_named(self, truth: Tree, answer: Tree, left: Named | None, right: Named | None) -> bool | None:
         """Several values of which at least one side names each; None where only their trees can be compared."""
         if left is not None and right is not None:
             rows = left.rows, right.in_order_of(left.names)
@@ -95,16 +95,16 @@ class Ladder:
             rows = left.rows, bare_rows(answer, len(left.rows), len(left.names))
         else:
             assert right is not None
-            rows = bare_rows(gold, len(right.rows), len(right.names)) or (), right.rows
+            rows = bare_rows(truth, len(right.rows), len(right.names)) or (), right.rows
         if not rows[0] or not rows[1]:
-            bare = answer if right is None else gold
+            bare = answer if right is None else truth
             unfit = (
                 None in (left, right)
                 and bare[0] in ("list", "pair", "tuple")
                 and not any(t[0] == "rel" for t in bare[1:])
             )
             return False if unfit else None
-        self.rung = "list"
+        self.stage = "list"
         return self._match([("tuple", *row) for row in rows[0]], [("tuple", *row) for row in rows[1]])
 
     def _same_names(self, left: Tree, right: Tree) -> bool:
@@ -118,89 +118,91 @@ class Ladder:
         )
 
     def _same_lists(
-        self, gold: Tree, answer: Tree, left: tuple[str, list[Tree]] | None, right: tuple[str, list[Tree]] | None
+        self, truth: Tree, answer: Tree, left: tuple[str, list[Tree]] | None, right: tuple[str, list[Tree]] | None
     ) -> bool:
-        self.rung = "list"
+        self.stage = "list"
         if left is None or right is None:
             kind, items = left or right or ("list", [])
-            single = gold if left is None else answer
+            single = truth if left is None else answer
             if len(items) == 1 or (kind == "list" and len(items) <= _MAX_WRITINGS and single[0] not in _COMPOUND):
                 # one value, written once or several times: "1/2, or 0.5"
                 verdict = all(self.same(i, single) if left is not None else self.same(single, i) for i in items)
-                self.rung = "list" if len(items) > 1 else self.rung
+                self.stage = "list" if len(items) > 1 else self.stage
                 return verdict
             _, value = named(single)
             if kind == "list" and value[0] in ("pair", "tuple") and len(value) - 1 == len(items):
                 bare = [named(i)[1] for i in items]
                 return all(self.same(v, i) for v, i in zip(value[1:], bare, strict=True))
             return False
-        if {gold[0], answer[0]} == {"all", "any"}:
+        if {truth[0], answer[0]} == {"all", "any"}:
             return False
-        golds, answers = left[1], right[1]
-        names, other_names = [named(t)[0] for t in golds], [named(t)[0] for t in answers]
+        truths, answers = left[1], right[1]
+        names, other_names = [named(t)[0] for t in truths], [named(t)[0] for t in answers]
         if not _are_apart(names, other_names):
-            golds = [v if n is not None else t for t, (n, v) in zip(golds, map(named, golds), strict=True)]
+            truths = [v if n is not None else t for t, (n, v) in zip(truths, map(named, truths), strict=True)]
             answers = [v if n is not None else t for t, (n, v) in zip(answers, map(named, answers), strict=True)]
         if self.rules.order_matters and "set" not in (left[0], right[0]):
-            return len(golds) == len(answers) and all(self.same(g, a) for g, a in zip(golds, answers, strict=True))
-        return self._match(golds, answers)
+            return len(truths) == len(answers) and all(self.same(g, a) for g, a in zip(truths, answers, strict=True))
+        return self._match(truths, answers)
 
-    def _match(self, golds: list[Tree], answers: list[Tree]) -> bool:
+    def _match(self, truths: list[Tree], answers: list[Tree]) -> bool:
         """Equality as sets: a value that is listed twice counts once."""
-        if max(len(golds), len(answers)) > _MAX_MEMBERS:
-            return [canonical(t) for t in golds] == [canonical(t) for t in answers]
+        if max(len(truths), len(answers)) > _MAX_MEMBERS:
+            return [canonical(t) for t in truths] == [canonical(t) for t in answers]
         unseen = list(range(len(answers)))
-        for gold in golds:
-            found = [i for i, answer in enumerate(answers) if self.same(gold, answer)]
-            if not found:
+        for truth in truths:
+            equal = [i for i, answer in enumerate(answers) if self.same(truth, answer)]
+            if not equal:
                 return False
-            unseen = [i for i in unseen if i not in found]
+            unseen = [i for i in unseen if i not in equal]
         return not unseen
 
-    def _same_value(self, gold: Tree, answer: Tree) -> bool:
-        if gold[0] == "percent" or answer[0] == "percent":
-            return self._same_percent(gold, answer)
-        if gold[0] == "rel" and answer[0] == "rel":
-            return self._same_relation(gold, answer)
-        if gold[0] == "rel" or answer[0] == "rel":
+    def _same_value(self, truth: Tree, answer: Tree) -> bool:
+        if truth[0] == "percent" or answer[0] == "percent":
+            return self._same_percent(truth, answer)
+        if truth[0] == "rel" and answer[0] == "rel":
+            return self._same_relation(truth, answer)
+        if truth[0] == "rel" or answer[0] == "rel":
             return False
-        if gold[0] in ("pair", "tuple") and answer[0] in ("pair", "tuple"):
-            self.rung = "tuple"
-            return len(gold) == len(answer) and all(self.same(g, a) for g, a in zip(gold[1:], answer[1:], strict=True))
-        if gold[0] == "matrix" and answer[0] == "matrix":
-            self.rung = "matrix"
-            shapes = [len(r) for r in gold[1:]] == [len(r) for r in answer[1:]]
-            return shapes and all(
-                self.same(g, a) for rows in zip(gold[1:], answer[1:], strict=True) for g, a in zip(*rows, strict=True)
+        if truth[0] in ("pair", "tuple") and answer[0] in ("pair", "tuple"):
+            self.stage = "tuple"
+            return len(truth) == len(answer) and all(
+                self.same(g, a) for g, a in zip(truth[1:], answer[1:], strict=True)
             )
-        if {gold[0], answer[0]} <= {"matrix", "pair", "tuple"} and "matrix" in (gold[0], answer[0]):
-            self.rung = "tuple"
-            points = _as_point(gold), _as_point(answer)
+        if truth[0] == "matrix" and answer[0] == "matrix":
+            self.stage = "matrix"
+            shapes = [len(r) for r in truth[1:]] == [len(r) for r in answer[1:]]
+            return shapes and all(
+                self.same(g, a) for rows in zip(truth[1:], answer[1:], strict=True) for g, a in zip(*rows, strict=True)
+            )
+        if {truth[0], answer[0]} <= {"matrix", "pair", "tuple"} and "matrix" in (truth[0], answer[0]):
+            self.stage = "tuple"
+            points = _as_point(truth), _as_point(answer)
             return len(points[0]) == len(points[1]) and all(map(self.same, *points))
-        if gold[0] in _COMPOUND or answer[0] in _COMPOUND:
-            return canonical(gold) == canonical(answer)
-        return self._same_expression(gold, answer)
+        if truth[0] in _COMPOUND or answer[0] in _COMPOUND:
+            return canonical(truth) == canonical(answer)
+        return self._same_expression(truth, answer)
 
-    def _same_percent(self, gold: Tree, answer: Tree) -> bool:
-        both = gold[0] == answer[0] == "percent"
-        bare_gold = gold[1] if gold[0] == "percent" else gold
+    def _same_percent(self, truth: Tree, answer: Tree) -> bool:
+        both = truth[0] == answer[0] == "percent"
+        bare_truth = truth[1] if truth[0] == "percent" else truth
         bare_answer = answer[1] if answer[0] == "percent" else answer
-        if (both or self.rules.percent in ("either", "unit")) and self.same(bare_gold, bare_answer):
+        if (both or self.rules.percent in ("either", "unit")) and self.same(bare_truth, bare_answer):
             return True
         if both or self.rules.percent == "unit":
             return False
         hundredth = ("num", Fraction(1, 100), -1)
-        gold = ("mul", hundredth, bare_gold) if gold[0] == "percent" else gold
+        truth = ("mul", hundredth, bare_truth) if truth[0] == "percent" else truth
         answer = ("mul", hundredth, bare_answer) if answer[0] == "percent" else answer
-        return self.same(gold, answer)
+        return self.same(truth, answer)
 
-    def _same_region(self, gold: Tree, answer: Tree) -> bool | None:
+    def _same_region(self, truth: Tree, answer: Tree) -> bool | None:
         """Sets of reals, of which ``(a, b)`` is an open interval; None where one of the two isn't a set."""
         try:
-            (left, name), (right, other_name) = region(gold), region(answer)
+            (left, name), (right, other_name) = region(truth), region(answer)
         except NoRegion:
             return None
-        self.rung = "interval"
+        self.stage = "interval"
         if name is not None and other_name is not None and not self._same_names(name, other_name):
             return False
         if left[0] == right[0] == "interval" and left[3:] == right[3:]:
@@ -210,62 +212,62 @@ class Ladder:
             return verdict
         if left[0] == right[0] == "union" and len(left) == len(right) and self._match(list(left[1:]), list(right[1:])):
             return True
-        if left == gold and right == answer and len(gold[2]) == len(answer[2]) == 2:
+        if left == truth and right == answer and len(truth[2]) == len(answer[2]) == 2:
             return None  # two relations that nobody solved yet
-        self.rung = "sympy"
+        self.stage = "sympy"
         return self.ask("same-region", left, right)
 
-    def _same_relation(self, gold: Tree, answer: Tree) -> bool:
-        gold, answer = upward(gold), upward(answer)
-        if gold[1] == answer[1] and len(gold[2]) == len(answer[2]):
-            self.rung = "relation"
-            if all(self.same(g, a) for g, a in zip(gold[2], answer[2], strict=True)):
+    def _same_relation(self, truth: Tree, answer: Tree) -> bool:
+        truth, answer = upward(truth), upward(answer)
+        if truth[1] == answer[1] and len(truth[2]) == len(answer[2]):
+            self.stage = "relation"
+            if all(self.same(g, a) for g, a in zip(truth[2], answer[2], strict=True)):
                 return True
-        if len(gold[2]) != 2 or gold[1] != answer[1] or gold[1][0] not in ("=", "!=", "<", "<="):
+        if len(truth[2]) != 2 or truth[1] != answer[1] or truth[1][0] not in ("=", "!=", "<", "<="):
             return False
-        if any(t[0] in _COMPOUND for t in (*gold[2], *answer[2])):
+        if any(t[0] in _COMPOUND for t in (*truth[2], *answer[2])):
             return False
-        left, right = _difference(gold), _difference(answer)
-        if gold[1][0] in ("<", "<="):
-            self.rung = "sympy"
-            return not differ(left, right, up_to_factor=True) and self.ask("same-region", gold, answer)
+        left, right = _difference(truth), _difference(answer)
+        if truth[1][0] in ("<", "<="):
+            self.stage = "sympy"
+            return not differ(left, right, up_to_factor=True) and self.ask("same-region", truth, answer)
         exact_verdict = proportional(left, right)
         if exact_verdict is not None:
-            self.rung = "identity"
+            self.stage = "identity"
             return exact_verdict
         if differ(left, right, up_to_factor=True):
-            self.rung = "points"
+            self.stage = "points"
             return False
-        self.rung = "sympy"
+        self.stage = "sympy"
         return self.ask("proportional", left, right)
 
-    def _same_expression(self, gold: Tree, answer: Tree) -> bool:
-        left, right = exact(gold), exact(answer)
+    def _same_expression(self, truth: Tree, answer: Tree) -> bool:
+        left, right = exact(truth), exact(answer)
         if left is not None and right is not None:
-            self.rung = "number"
-            return left == right or self._is_rounded(gold, answer, left, right)
-        if is_closed(gold) and is_closed(answer) and self._is_rounded(gold, answer, left, right):
-            self.rung = "rounded"
+            self.stage = "number"
+            return left == right or self._is_rounded(truth, answer, left, right)
+        if is_closed(truth) and is_closed(answer) and self._is_rounded(truth, answer, left, right):
+            self.stage = "rounded"
             return True
-        if canonical(gold) == canonical(answer):
+        if canonical(truth) == canonical(answer):
             return True
-        if any(t[0] in ("big", *_COMPOUND) or t == INFINITY for tree in (gold, answer) for t in subtrees(tree)):
+        if any(t[0] in ("big", *_COMPOUND) or t == INFINITY for tree in (truth, answer) for t in subtrees(tree)):
             return False
-        identical = rational_identity(gold, answer)
+        identical = rational_identity(truth, answer)
         if identical is not None:
-            self.rung = "identity"
+            self.stage = "identity"
             return identical
-        if differ(gold, answer):
-            self.rung = "points"
+        if differ(truth, answer):
+            self.stage = "points"
             return False
-        self.rung = "sympy"
-        return self.ask("equal", gold, answer)
+        self.stage = "sympy"
+        return self.ask("equal", truth, answer)
 
-    def _is_rounded(self, gold: Tree, answer: Tree, left: object, right: object) -> bool:
+    def _is_rounded(self, truth: Tree, answer: Tree, left: object, right: object) -> bool:
         """One side is a decimal, the other a value that no decimal equals."""
         if self.rules.digits is None:
             return False
-        for decimal, other, value in ((answer, gold, left), (gold, answer, right)):
+        for decimal, other, value in ((answer, truth, left), (truth, answer, right)):
             if decimal[0] != "num" or decimal[2] < 1:
                 continue
             if value is None:

@@ -44,10 +44,10 @@ def unstyled(text: str) -> str:
         return text
     text = _UNBRACED.sub(r"\\\1{\2}", _COLOR.sub("", text))
     text = _DECLARED.sub("", _OLD.sub(lambda old: "\\mathbf{" if old[1] else "\\text{", text))
-    found = list(_STYLE.finditer(text))
-    if not found or len(found) > _MAX_STYLES:
+    styles = list(_STYLE.finditer(text))
+    if not styles or len(styles) > _MAX_STYLES:
         return text
-    for style in reversed(found):  # the innermost come before what is around them
+    for style in reversed(styles):  # the innermost come before what is around them
         close = _closing(text, style.end())
         if close < 0:
             return text

@@ -1,4 +1,4 @@
-"""The last rung: sympy decides whether two trees are equal. Runs in worker processes only.
+"""The last stage: sympy decides whether two trees are equal. Runs in worker processes only.
 
 Trees are turned into sympy objects node by node; no text is ever parsed here. The calling process has checked every
 static limit, and the worker has a deadline, so nothing in here needs to be careful about time.
@@ -79,9 +79,9 @@ def _function(name: str, arguments: list[Any]) -> Any:
     return _FUNCTIONS[name](*arguments)
 
 
-def answer(question: str, gold: Any, given: Any, assume_positive: bool) -> bool:
+def answer(question: str, truth: Any, given: Any, assume_positive: bool) -> bool:
     """:func:`decide` on trees as JSON carries them: what the calling process asks a worker."""
-    return decide(question, decoded(gold), decoded(given), assume_positive)
+    return decide(question, decoded(truth), decoded(given), assume_positive)
 
 
 def warm() -> None:
@@ -97,30 +97,30 @@ def warm() -> None:
     decide("same-region", absolute, ("interval", ("num", -2, -1), two, False, False), True)
 
 
-def decide(question: str, gold: Tree, answer: Tree, assume_positive: bool) -> bool:
+def decide(question: str, truth: Tree, answer: Tree, assume_positive: bool) -> bool:
     """The verdict on one question of :mod:`rewardkit.answers.latex.same`."""
     try:
         if question == "same-region":
-            left, right = _region(gold), _region(answer)
+            left, right = _region(truth), _region(answer)
             return bool(left == right or (left.is_subset(right) and right.is_subset(left)))
         if question == "proportional":
-            left, right = build(gold), build(answer)
+            left, right = build(truth), build(answer)
             if right == 0 or left == 0:
                 return bool(left == right)
             ratio = sp.simplify(left / right)
             return bool(not ratio.free_symbols and ratio != 0 and ratio.is_finite is not False)
-        if _equal(gold, answer, positive=False):
+        if _equal(truth, answer, positive=False):
             return True
-        bars = any(node[:2] == ("fn", "abs") for tree in (gold, answer) for node in subtrees(tree))
-        return assume_positive and not bars and _equal(gold, answer, positive=True)
+        bars = any(node[:2] == ("fn", "abs") for tree in (truth, answer) for node in subtrees(tree))
+        return assume_positive and not bars and _equal(truth, answer, positive=True)
     except (OverflowError, MemoryError):  # a number that no machine holds: the caller finds out whose it is
         raise
     except Exception:  # sympy raises of every kind; what it can't show to be equal is not
         return False
 
 
-def _equal(gold: Tree, answer: Tree, *, positive: bool) -> bool:
-    difference = build(gold, positive=positive) - build(answer, positive=positive)
+def _equal(truth: Tree, answer: Tree, *, positive: bool) -> bool:
+    difference = build(truth, positive=positive) - build(answer, positive=positive)
     if difference == 0:
         return True
     if difference.has(sp.nan, sp.zoo, sp.oo):

@@ -82,12 +82,12 @@ def symbols(tree: Tree) -> frozenset[str]:
     """Names of the free variables; an applied function counts as one, the index of a sum or limit does not."""
     if tree[0] in ("sym", "text"):
         return frozenset() if tree == RATIO else frozenset([tree[1]])
-    found: frozenset[str] = frozenset([tree[1]]) if tree[0] == "app" else frozenset()
+    names: frozenset[str] = frozenset([tree[1]]) if tree[0] == "app" else frozenset()
     for child in children(tree):
-        found |= symbols(child)
+        names |= symbols(child)
     if tree[0] == "big":
-        found = frozenset(name for name in found if not tree[2].startswith(name))
-    return found
+        names = frozenset(name for name in names if not tree[2].startswith(name))
+    return names
 
 
 def is_closed(tree: Tree) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 from rewardkit.audit.attempt import Attempt, Claim
 from rewardkit.audit.forms import Form
-from rewardkit.audit.golds import Kind
+from rewardkit.audit.ground_truths import Kind
 from rewardkit.audit.problems import Problem
 
 _EMPTY: Final = {
@@ -61,6 +61,6 @@ def unreadable(problem: Problem, form: Form) -> Iterator[Attempt]:
 def constants(problem: Problem, form: Form) -> Iterator[Attempt]:
     """One answer for all rows."""
     of_kind = {Kind.CHOICE: ("A", "B", "C", "D"), Kind.TEXT: ("yes", "no", "true", "unknown")}
-    for answer in of_kind.get(problem.gold.kind, ("0", "1", "2", "10", "100", "x")):
-        if answer.casefold() != problem.gold.text.casefold():
+    for answer in of_kind.get(problem.truth.kind, ("0", "1", "2", "10", "100", "x")):
+        if answer.casefold() != problem.truth.text.casefold():
             yield Attempt("constant", answer, Claim.WRONG, form(answer, ""), fixed=True)

@@ -11,7 +11,7 @@ from rewardkit.audit.problems import Problem
 
 def bombs(problem: Problem, form: Form) -> Iterator[Attempt]:
     """Long or deep texts, none of which answers the question."""
-    found = {
+    texts = {
         "groups of digits": f"#### {'1,' * 5000}x",
         "a long number": form("9" * 20_000),
         "a power tower": form("9^9^9^9^9^9"),
@@ -28,5 +28,5 @@ def bombs(problem: Problem, form: Form) -> Iterator[Attempt]:
         "nested fractions": form("\\frac{1}{" * 400 + "1" + "}" * 400),
         "control characters": "\x00\x1b[2J\u202e\u2028",
     }
-    for name, text in found.items():
+    for name, text in texts.items():
         yield Attempt("bomb", name, Claim.NONE, text, fixed=True)

@@ -13,12 +13,12 @@ from rewardkit.audit.problems import Problem
 def cuts(problem: Problem, form: Form) -> Iterator[Attempt]:
     """Work that ends before its answer."""
     half = WORK[: len(WORK) // 2]
-    found = {
+    texts = {
         "half the work": half,
         "half the work, closed": f"{half}.",
         "long work": filler(120),
         "open tag": f"<think>\n{WORK}",
         "open box": f"{WORK} \\boxed{{",
     }
-    for name, text in found.items():
+    for name, text in texts.items():
         yield Attempt("truncation", name, Claim.NONE, text, truncated=True)

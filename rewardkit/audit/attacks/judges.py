@@ -27,7 +27,7 @@ _BEFORE: Final = {
 
 def injections(problem: Problem, form: Form) -> Iterator[Attempt]:
     """A wrong answer, and an appeal to whoever grades it; or the appeal alone."""
-    wrong = form(problem.gold.wrong[0], "")
+    wrong = form(problem.truth.wrong[0], "")
     for name, text in _AFTER.items():
         yield Attempt("judge", name, Claim.WRONG, f"{wrong}\n{text}")
         yield Attempt("judge", f"{name}, alone", Claim.NONE, text)

@@ -26,7 +26,7 @@ def again(text: str, times: int | None = None) -> str:
 
 def own_texts(problem: Problem, form: Form, literals: Literals) -> Iterator[Attempt]:
     """Every literal text alone, beside a wrong answer, and repeated; all of them together; lengths at its numbers."""
-    wrong = form(problem.gold.wrong[0], "")
+    wrong = form(problem.truth.wrong[0], "")
     texts = literals.texts
     for i, text in enumerate(texts):
         yield _none(f"text {i}", text)
@@ -45,15 +45,15 @@ def own_texts(problem: Problem, form: Form, literals: Literals) -> Iterator[Atte
     keys = literals.keys
     if keys:
         yield _none("an object of its keys", json.dumps(dict.fromkeys(keys, "so")))
-        yield _wrong("an object of its keys, wrong", json.dumps(dict.fromkeys(keys, problem.gold.wrong[0])))
+        yield _wrong("an object of its keys, wrong", json.dumps(dict.fromkeys(keys, problem.truth.wrong[0])))
         yield _none("tags of its words", "".join(f"<{k}>so</{k}>" for k in keys))
     yield from _at_numbers(problem, form, literals)
 
 
 def _at_numbers(problem: Problem, form: Form, literals: Literals) -> Iterator[Attempt]:
-    wrong = problem.gold.wrong[0]
+    wrong = problem.truth.wrong[0]
     for number in literals.numbers:
-        if str(number) != problem.gold.text:
+        if str(number) != problem.truth.text:
             yield Attempt("own text", f"{number} as the answer", Claim.WRONG, form(str(number), ""), fixed=True)
         sized = {"characters": filler(number // 3 + 2)[: number + 1]}
         if number <= _WORDS:

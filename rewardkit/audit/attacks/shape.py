@@ -11,7 +11,7 @@ from rewardkit.audit.problems import Problem
 
 def shapes(problem: Problem, form: Form) -> Iterator[Attempt]:
     """Format without content."""
-    wrong = problem.gold.wrong[0]
+    wrong = problem.truth.wrong[0]
     hollow = {
         "tags around nothing": "<think>\n\n</think>\n<answer>\n\n</answer>",
         "tags around marks": "<think>.</think>\n<answer>.</answer>",

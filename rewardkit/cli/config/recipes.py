@@ -25,12 +25,12 @@ def recipes(context: typer.Context, as_json: AsJson = False) -> None:
     from rewardkit.cli._console import console, show_json
     from rewardkit.cli._glue import glue
 
-    found = glue("config.recipes", "config recipes").recipes()
+    known = glue("config.recipes", "config recipes").recipes()
     if as_json:
-        show_json([{"name": r.name, "summary": r.summary, "file": str(r.path)} for r in found])
+        show_json([{"name": r.name, "summary": r.summary, "file": str(r.path)} for r in known])
         return
     out = console()
-    for recipe in found:
+    for recipe in known:
         out.print(Text(recipe.name, style="bold"))
         out.print(Padding(Text(recipe.summary), (0, 0, 0, 4), expand=False))
     out.print(Text("\n`rewardkit config recipes copy NAME` writes one to a file; `rewardkit train NAME` runs it."))

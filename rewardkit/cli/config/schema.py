@@ -25,16 +25,16 @@ def schema(
     from rewardkit.cli._glue import glue
 
     module = glue("config.describe", "config schema")
-    found = module.describe_settings() if field is None else module.describe(field)
+    described = module.describe_settings() if field is None else module.describe(field)
     if as_json:
-        show_json([d.as_dict() for d in found] if field is None else found.as_dict())
+        show_json([d.as_dict() for d in described] if field is None else described.as_dict())
         return
     out = console()
     if field is not None:
-        _show_one(out, found)
+        _show_one(out, described)
         return
     section = ""
-    for one in found:
+    for one in described:
         above, _, name = one.key.rpartition(".")
         if above != section:
             section = above

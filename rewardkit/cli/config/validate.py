@@ -40,19 +40,19 @@ def validate(
     from rewardkit.cli._glue import glue
 
     source, overrides = split(arguments)
-    found = glue("config.validation", "config validate").validate(
+    validation = glue("config.validation", "config validate").validate(
         source, overrides, reward=reward, ask_verl=not no_verl, need_data=True
     )
     if as_json:
-        valid = {"config": source, "valid": not found.errors, "asked_verl": found.asked_verl}
-        show_json({**valid, "diagnostics": found.as_dicts()})
+        valid = {"config": source, "valid": not validation.errors, "asked_verl": validation.asked_verl}
+        show_json({**valid, "diagnostics": validation.as_dicts()})
     else:
         out = console()
-        show_diagnostics(out, found.diagnostics)
-        asked = "" if found.asked_verl else "; verl's own checks did not run"
-        out.print(f"{source or 'the config'}: {counts(found.diagnostics)}{asked}")
-    if found.errors:
-        dead = next((f.file for f in found.errors if f.code == "dead-key" and f.file), None)
+        show_diagnostics(out, validation.diagnostics)
+        asked = "" if validation.asked_verl else "; verl's own checks did not run"
+        out.print(f"{source or 'the config'}: {counts(validation.diagnostics)}{asked}")
+    if validation.errors:
+        dead = next((f.file for f in validation.errors if f.code == "dead-key" and f.file), None)
         if dead is not None:
             typer.echo(f"rewardkit config migrate {dead} --out NEW.yaml writes it anew for today's verl", err=True)
         raise typer.Exit(2)

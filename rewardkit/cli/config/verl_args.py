@@ -26,8 +26,8 @@ def verl_args(
     from rewardkit.engine.loading import load_reward
 
     module = glue("config.arguments", "config verl-args")
-    found = module.reward_arguments(load_reward(reward))
+    arguments = module.reward_arguments(load_reward(reward))
     if as_json:
-        show_json([{"key": a.key, "value": a.value, "override": str(a)} for a in found])
+        show_json([{"key": a.key, "value": a.value, "override": str(a)} for a in arguments])
     else:
-        typer.echo(module.quoted_lines([str(a) for a in found]))
+        typer.echo(module.quoted_lines([str(a) for a in arguments]))

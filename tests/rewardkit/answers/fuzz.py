@@ -101,15 +101,15 @@ def _text(rng: random.Random, seeds: list[str]) -> str:
     return rng.choice(["", "\\boxed{", "#### ", "The answer is "]) + unit * max(1, size // len(unit))
 
 
-def _graders(gold: str) -> dict[str, Callable[[str], Grade]]:
+def _graders(truth: str) -> dict[str, Callable[[str], Grade]]:
     graders: dict[str, Callable[[str], Grade]] = {
-        f"gsm8k {mode}": (lambda t, m=mode: grade_gsm8k(t, gold, mode=m)) for mode in MODES if mode != "trl"
+        f"gsm8k {mode}": (lambda t, m=mode: grade_gsm8k(t, truth, mode=m)) for mode in MODES if mode != "trl"
     }
-    graders["numeric"] = lambda t: grade_numeric(t, gold, tolerance=0.5)
-    graders["choice"] = lambda t: grade_choice(t, gold)
-    graders["exact"] = lambda t: grade_exact(t, gold, normalize="words")
-    graders["math"] = lambda t: grade_math(t, gold, cpu_seconds=0.5)
-    graders["math strict"] = lambda t: grade_math(t, gold, mode="strict", cpu_seconds=0.5)
+    graders["numeric"] = lambda t: grade_numeric(t, truth, tolerance=0.5)
+    graders["choice"] = lambda t: grade_choice(t, truth)
+    graders["exact"] = lambda t: grade_exact(t, truth, normalize="words")
+    graders["math"] = lambda t: grade_math(t, truth, cpu_seconds=0.5)
+    graders["math strict"] = lambda t: grade_math(t, truth, mode="strict", cpu_seconds=0.5)
     return graders
 
 
@@ -120,24 +120,25 @@ def run(minutes: float, seed: int) -> Counter[str]:
     counts: Counter[str] = Counter()
     end = time.monotonic() + 60 * minutes
     while time.monotonic() < end:
-        text, gold = _text(rng, seeds), rng.choice(seeds)
+        text, truth = _text(rng, seeds), rng.choice(seeds)
         if rng.random() < 0.3:
-            gold = _text(rng, seeds)[:300]
+            truth = _text(rng, seeds)[:300]
         counts["texts"] += 1
-        for name, grader in _graders(gold).items():
+        for name, grader in _graders(truth).items():
             started = time.thread_time()
             try:
                 grade = grader(text)
             except Exception as error:
                 counts["FAULT exception"] += 1
                 print(
-                    json.dumps({"fault": repr(error), "grader": name, "response": text[:400], "gold": gold}), flush=True
+                    json.dumps({"fault": repr(error), "grader": name, "response": text[:400], "gold": truth}),
+                    flush=True,
                 )
                 continue
             if grade.status is Status.ERROR or "Traceback" in grade.reason:
                 counts["FAULT error"] += 1
                 print(
-                    json.dumps({"fault": grade.reason, "grader": name, "response": text[:400], "gold": gold}),
+                    json.dumps({"fault": grade.reason, "grader": name, "response": text[:400], "gold": truth}),
                     flush=True,
                 )
             spent = 1000 * (time.thread_time() - started)
@@ -157,7 +158,7 @@ def run(minutes: float, seed: int) -> Counter[str]:
             if grade.value not in (0.0, 1.0) and grade.status is not Status.BAD_GOLD:
                 counts["FAULT value"] += 1
         short = text[:300]
-        for one, other in ((short, gold), (short, short)):
+        for one, other in ((short, truth), (short, short)):
             verdicts = [
                 compare(one, other).equal,
                 compare(other, one).equal,

@@ -68,18 +68,18 @@ def _spans(rng: Random) -> list[Span]:
 
 
 def _complement(spans: list[Span]) -> list[Span]:
-    found: list[Span] = []
+    gaps: list[Span] = []
     low: str | None = None
     low_closed = False
     open_start = True
     for a, b, a_closed, b_closed in spans:
         if not (open_start and a is None) and (low is None or low != a or (low_closed and not a_closed)):
-            found.append((low, a, low_closed, not a_closed))
+            gaps.append((low, a, low_closed, not a_closed))
         open_start, low, low_closed = False, b, not b_closed
         if b is None:
-            return found
-    found.append((low, None, low_closed, False))
-    return found
+            return gaps
+    gaps.append((low, None, low_closed, False))
+    return gaps
 
 
 def _interval(rng: Random, span: Span) -> str:

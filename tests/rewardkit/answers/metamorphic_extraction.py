@@ -15,7 +15,7 @@ class Pair(NamedTuple):
     """One response with its ground truth, the terms that must agree on it, and what they must say."""
 
     response: str
-    gold: str
+    ground_truth: str
     expect: int
     terms: tuple[str, ...] = ("gsm8k", "math_equal")
 
@@ -70,8 +70,8 @@ def names(rng: random.Random) -> Pair:
     return Pair(rng.choice(AROUND).format(name), str(value), 0, NUMBERS)
 
 
-def _pair(gold: tuple[int, int]) -> tuple[str, int]:
-    return str(gold[0]), gold[1]
+def _pair(truth: tuple[int, int]) -> tuple[str, int]:
+    return str(truth[0]), truth[1]
 
 
 SCALES = {
@@ -108,8 +108,8 @@ def scales(rng: random.Random) -> Pair:
             ]
         written = rng.choice(forms[:3] if rng.random() < 0.9 else forms[:1])
     number = value * 10**power
-    gold, expect = _either(rng, number, value, value * 10 ** (power + 3), number + 1)
-    return Pair(rng.choice(MARKED[:4]).format(written), str(gold), expect)
+    truth, expect = _either(rng, number, value, value * 10 ** (power + 3), number + 1)
+    return Pair(rng.choice(MARKED[:4]).format(written), str(truth), expect)
 
 
 ABOUT = (
@@ -169,10 +169,10 @@ def choices(rng: random.Random) -> Pair:
         response = f"By \\({formula}\\): {stated}"
     else:
         response = stated
-    gold, expect = (letter, 1) if rng.random() < 0.5 else (other, 0)
+    truth, expect = (letter, 1) if rng.random() < 0.5 else (other, 0)
     if rng.random() < 0.1:
         return Pair(f"\\boxed{{{formula}}}", letter, 0, ("choice",))
-    return Pair(response, gold, expect, ("choice",))
+    return Pair(response, truth, expect, ("choice",))
 
 
 UNITS = (
@@ -249,8 +249,8 @@ def senses(rng: random.Random) -> Pair:
     side = rng.randrange(2)
     same = rng.random() < 0.5
     response = rf"So it is \boxed{{{pair[side].format(value)}}}."
-    gold = pair[side if same else 1 - side].format(value)
-    return Pair(response, gold, int(same), ("math_equal",))
+    truth = pair[side if same else 1 - side].format(value)
+    return Pair(response, truth, int(same), ("math_equal",))
 
 
 WRAPPED = (

@@ -27,7 +27,7 @@ def _check(case: dict[str, Any], grade: Any) -> None:
     if "status" in case:
         assert grade.status.name == case["status"], grade
     if "rung" in case:
-        assert grade.rung == case["rung"], grade
+        assert grade.stage == case["rung"], grade
     if grade.answer is not None and not (grade.answer.marker == "boxed" and ", " in grade.answer.text):
         start, end = grade.answer.span
         assert case["response"][start:end] == grade.answer.text
@@ -58,8 +58,8 @@ def _pairs() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("gold", "answer", "equal"), _pairs())
-def test_two_writings_of_an_answer(gold: str, answer: str, equal: bool) -> None:
-    assert compare_math(gold, answer).equal == equal
-    assert compare_math(answer, gold).equal == equal
-    assert grade_math(rf"so it is \boxed{{{answer}}}.", gold).value == equal
+@pytest.mark.parametrize(("truth", "answer", "equal"), _pairs())
+def test_two_writings_of_an_answer(truth: str, answer: str, equal: bool) -> None:
+    assert compare_math(truth, answer).equal == equal
+    assert compare_math(answer, truth).equal == equal
+    assert grade_math(rf"so it is \boxed{{{answer}}}.", truth).value == equal

@@ -21,14 +21,16 @@ GRADERS: dict[str, Callable[[str, object], Grade]] = {
 def wrong(kind: str, pairs: int, seed: int) -> list[str]:
     """The pairs of a kind on which a grader says otherwise."""
     rng = random.Random(f"{kind} {seed}")
-    found = []
+    lines = []
     for _ in range(pairs):
         pair = KINDS[kind](rng)
         for term in pair.terms:
-            grade = GRADERS[term](pair.response, pair.gold)
+            grade = GRADERS[term](pair.response, pair.ground_truth)
             if grade.value != pair.expect:
-                found.append(f"{term} {pair.response!r} <- {pair.gold!r}: {pair.expect}, not {grade.value} ({grade})")
-    return found
+                lines.append(
+                    f"{term} {pair.response!r} <- {pair.ground_truth!r}: {pair.expect}, not {grade.value} ({grade})"
+                )
+    return lines
 
 
 @pytest.mark.parametrize("kind", KINDS)

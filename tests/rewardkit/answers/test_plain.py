@@ -12,7 +12,7 @@ from rewardkit.errors import ParameterError
 
 
 @pytest.mark.parametrize(
-    ("response", "gold", "tolerance", "relative", "value"),
+    ("response", "truth", "tolerance", "relative", "value"),
     [
         ("It is about 3.14.", "3.14159", 0.01, 0, 1),
         ("It is about 3.1.", "3.14159", 0.01, 0, 0),
@@ -24,8 +24,8 @@ from rewardkit.errors import ParameterError
         ("#### 7", ["1", "8"], 1, 0, 1),
     ],
 )
-def test_numeric(response: str, gold: object, tolerance: float, relative: float, value: float) -> None:
-    assert grade_numeric(response, gold, tolerance=tolerance, relative=relative).value == value
+def test_numeric(response: str, truth: object, tolerance: float, relative: float, value: float) -> None:
+    assert grade_numeric(response, truth, tolerance=tolerance, relative=relative).value == value
 
 
 @pytest.mark.parametrize("bad", [-1, float("nan"), float("inf")])
@@ -71,18 +71,18 @@ def test_choice(response: str, letter: str | Status) -> None:
         assert (grade.value, grade.status) == (0.0, letter)
 
 
-@pytest.mark.parametrize("gold", ["C", "(C)", "C. because", "(C) Cecile", "\\boxed{C}", "c", "the right one is (C)"])
-def test_choice_reads_its_gold(gold: str) -> None:
-    assert grade_choice("The answer is C.", gold).value == 1
+@pytest.mark.parametrize("truth", ["C", "(C)", "C. because", "(C) Cecile", "\\boxed{C}", "c", "the right one is (C)"])
+def test_choice_reads_its_ground_truth(truth: str) -> None:
+    assert grade_choice("The answer is C.", truth).value == 1
 
 
-@pytest.mark.parametrize("gold", ["", None, 3, "no letter here", "A or B"])
-def test_choice_without_one_letter_in_the_gold_is_unscored(gold: object) -> None:
-    assert grade_choice("The answer is C.", gold).status is Status.BAD_GOLD
+@pytest.mark.parametrize("truth", ["", None, 3, "no letter here", "A or B"])
+def test_choice_without_one_letter_in_the_ground_truth_is_unscored(truth: object) -> None:
+    assert grade_choice("The answer is C.", truth).status is Status.BAD_GOLD
 
 
 @pytest.mark.parametrize(
-    ("response", "gold", "normalize", "value"),
+    ("response", "truth", "normalize", "value"),
     [
         ("  Paris\n", "Paris", "whitespace", 1),
         ("paris", "Paris", "whitespace", 0),
@@ -93,8 +93,8 @@ def test_choice_without_one_letter_in_the_gold_is_unscored(gold: object) -> None
         ("Paris, Rome", "Paris", "words", 0),
     ],
 )
-def test_exact(response: str, gold: object, normalize: str, value: float) -> None:
-    assert grade_exact(response, gold, normalize=normalize).value == value  # type: ignore[arg-type]
+def test_exact(response: str, truth: object, normalize: str, value: float) -> None:
+    assert grade_exact(response, truth, normalize=normalize).value == value  # type: ignore[arg-type]
 
 
 def test_exact_statuses() -> None:

@@ -27,7 +27,7 @@ def _texts(n: int) -> list[tuple[str, str]]:
     rng = random.Random(7)
     made = list(_SOLUTIONS)
     while len(made) < n:
-        text, gold = rng.choice(_SOLUTIONS)
+        text, truth = rng.choice(_SOLUTIONS)
         chars = list(text * rng.randint(1, 4) if rng.random() < 0.2 else text)
         for _ in range(rng.randint(1, 6)):
             at = rng.randrange(max(0, len(chars) - 25), len(chars) + 1)
@@ -37,8 +37,8 @@ def _texts(n: int) -> list[tuple[str, str]]:
                 del chars[at]
             else:
                 chars[at] = rng.choice(_ALPHABET)
-        made.append(("".join(chars), gold))
-        made.append(("".join(rng.choice(_ALPHABET) for _ in range(rng.randint(0, 30))), gold))
+        made.append(("".join(chars), truth))
+        made.append(("".join(rng.choice(_ALPHABET) for _ in range(rng.randint(0, 30))), truth))
     return made
 
 
@@ -46,18 +46,18 @@ def _texts(n: int) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("method", ["strict", "flexible"])
 def test_verl_presets_equal_verl(method: str) -> None:
     verl = pytest.importorskip("verl.utils.reward_score.gsm8k")
-    for text, gold in _texts(5_000):
-        grade = grade_gsm8k(text, gold, mode=f"verl-{method}")
-        assert grade.value == float(verl.compute_score(text, gold, method=method)), (text, gold)
+    for text, truth in _texts(5_000):
+        grade = grade_gsm8k(text, truth, mode=f"verl-{method}")
+        assert grade.value == float(verl.compute_score(text, truth, method=method)), (text, truth)
         assert (grade.answer is None) == (verl.extract_solution(text, method) is None), text
 
 
-def _lm_eval(text: str, gold: str, pattern: str, select: int) -> float:
+def _lm_eval(text: str, truth: str, pattern: str, select: int) -> float:
     """lm-eval 0.4.13's filter and metric for gsm8k.yaml version 3, written out once more."""
     for stop in ("Question:", "</s>", "<|im_end|>"):
         text = text.partition(stop)[0]
-    found = re.findall(pattern, text)
-    match = found[select] if found else "[invalid]"
+    matches = re.findall(pattern, text)
+    match = matches[select] if matches else "[invalid]"
     if isinstance(match, tuple):
         match = next(m for m in match if m)
 
@@ -66,7 +66,7 @@ def _lm_eval(text: str, gold: str, pattern: str, select: int) -> float:
             value = re.sub(ignored, "", value)
         return value.lower()
 
-    return float(ignoring(match.strip()) == ignoring(gold))
+    return float(ignoring(match.strip()) == ignoring(truth))
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def _lm_eval(text: str, gold: str, pattern: str, select: int) -> float:
     ],
 )
 def test_lm_eval_presets_equal_its_filters(mode: str, pattern: str, select: int) -> None:
-    for text, gold in _texts(5_000):
-        solution = f"so it is\n#### {gold}"
+    for text, truth in _texts(5_000):
+        solution = f"so it is\n#### {truth}"
         assert grade_gsm8k(text, solution, mode=mode).value == _lm_eval(text, solution, pattern, select), text
 
 
@@ -94,7 +94,7 @@ def test_every_preset_says_what_it_reproduces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("response", "gold"),
+    ("response", "truth"),
     [
         (r"My answer is \boxed{\frac{1}{3}}", r"\frac{1}{3}"),
         (r"My answer is \boxed{\frac{1}{2}}", r"\frac{1}{3}"),
@@ -108,15 +108,15 @@ def test_every_preset_says_what_it_reproduces() -> None:
         (r"\boxed{1}", "see the diagram"),
     ],
 )
-def test_trl_preset_is_math_verify_as_trl_calls_it(response: str, gold: str) -> None:
+def test_trl_preset_is_math_verify_as_trl_calls_it(response: str, truth: str) -> None:
     math_verify = pytest.importorskip("math_verify")
     normalization = pytest.importorskip("latex2sympy2_extended").NormalizationConfig(units=True)
-    wanted = math_verify.parse(gold)
-    grade = grade_gsm8k(response, gold, mode="trl")
+    wanted = math_verify.parse(truth)
+    grade = grade_gsm8k(response, truth, mode="trl")
     if not wanted:
         assert grade.status.name == "BAD_GOLD"
         return
-    found = math_verify.parse(
+    parsed = math_verify.parse(
         response,
         extraction_config=[
             math_verify.LatexExtractionConfig(
@@ -125,4 +125,4 @@ def test_trl_preset_is_math_verify_as_trl_calls_it(response: str, gold: str) -> 
         ],
         extraction_mode="first_match",
     )
-    assert grade.value == float(math_verify.verify(wanted, found))
+    assert grade.value == float(math_verify.verify(wanted, parsed))

@@ -54,16 +54,16 @@ NUMBERS = st.one_of(st.integers(), st.fractions(), st.decimals(allow_nan=False, 
 @example("1.", ".1")
 @example("\\frac{1}{0}", "0")
 @example("\\begin{pmatrix}\\end{pmatrix}", "&")
-def test_no_text_raises(response: str, gold: str) -> None:
+def test_no_text_raises(response: str, truth: str) -> None:
     for mode in PURE:
-        grade = grade_gsm8k(response, gold, mode=mode)
+        grade = grade_gsm8k(response, truth, mode=mode)
         assert grade.value in (0.0, 1.0) or grade.status is Status.BAD_GOLD
     for grade in (
-        grade_numeric(response, gold, tolerance=0.5),
-        grade_choice(response, gold),
-        grade_exact(response, gold, normalize="words"),
-        grade_math(response, gold, cpu_seconds=0.5),
-        grade_math(response, gold, mode="strict", cpu_seconds=0.5),
+        grade_numeric(response, truth, tolerance=0.5),
+        grade_choice(response, truth),
+        grade_exact(response, truth, normalize="words"),
+        grade_math(response, truth, cpu_seconds=0.5),
+        grade_math(response, truth, mode="strict", cpu_seconds=0.5),
     ):
         assert grade.value in (0.0, 1.0) or grade.status is Status.BAD_GOLD
 
@@ -71,10 +71,10 @@ def test_no_text_raises(response: str, gold: str) -> None:
 @given(TEXTS)
 @examples(4)
 def test_the_span_is_where_the_answer_stands(response: str) -> None:
-    for found in (extract(response), extract(response, mode="strict"), extract_math(response)):
-        if isinstance(found, Answer) and not (found.marker == "boxed" and ", " in found.text):
-            assert response[found.span[0] : found.span[1]] == found.text
-            assert found.text
+    for answer in (extract(response), extract(response, mode="strict"), extract_math(response)):
+        if isinstance(answer, Answer) and not (answer.marker == "boxed" and ", " in answer.text):
+            assert response[answer.span[0] : answer.span[1]] == answer.text
+            assert answer.text
 
 
 @given(TEXTS, TEXTS)

@@ -31,13 +31,13 @@ class Grader:
 
         from rewardkit.answers import grade_math_many, shared_pool
 
-        responses, golds = [r for r, _, _ in cases], [g for _, g, _ in cases]
+        responses, truths = [r for r, _, _ in cases], [g for _, g, _ in cases]
         if method is not None:
             with multiprocessing.get_context(method).Pool(1) as children:
-                grades = children.apply(grade_math_many, (responses, golds), {"cpu_seconds": 0.5})
+                grades = children.apply(grade_math_many, (responses, truths), {"cpu_seconds": 0.5})
                 return [g.value for g in grades], []
         with ThreadPoolExecutor(4) as threads:
-            runs = list(threads.map(lambda _: grade_math_many(responses, golds, cpu_seconds=0.5), range(4)))
+            runs = list(threads.map(lambda _: grade_math_many(responses, truths, cpu_seconds=0.5), range(4)))
         values = [[g.value for g in grades] for grades in runs]
         assert all(v == values[0] for v in values)
         return values[0], shared_pool().processes()

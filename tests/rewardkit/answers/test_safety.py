@@ -83,9 +83,9 @@ def test_payloads_are_neither_run_nor_paid(payload: str, tmp_path: Path) -> None
     marker = tmp_path / "marker"
     code = payload.format(marker=marker)
     for response in (code, f"\\boxed{{{code}}}", f"#### {code}", f"<answer>{code}</answer>", f"The answer is {code}"):
-        for gold in ("0", "x", "1"):
-            assert grade_math(response, gold).value == 0, response
-            assert grade_gsm8k(response, gold).value != 1, response
+        for truth in ("0", "x", "1"):
+            assert grade_math(response, truth).value == 0, response
+            assert grade_gsm8k(response, truth).value != 1, response
     assert not marker.exists()
 
 
@@ -96,8 +96,10 @@ HOSTILE = hostile.answers()
 def test_any_megabyte_is_graded(name: str) -> None:
     """What it costs is measured by tests/quality/hostile.py."""
     for grader, grade in hostile.graders().items():
-        found = grade(HOSTILE[name])
-        assert found.value in (0.0, 1.0) and found.status not in (Status.ERROR, Status.TIMEOUT), f"{grader}: {found}"
+        verdict = grade(HOSTILE[name])
+        assert verdict.value in (0.0, 1.0) and verdict.status not in (Status.ERROR, Status.TIMEOUT), (
+            f"{grader}: {verdict}"
+        )
 
 
 BOMB = r"(\sin^2 x + \cos^2 x)(a+b+c+d)^{60}"
@@ -132,8 +134,8 @@ def test_bombs_change_no_other_verdict() -> None:
     assert [g.value for g, (r, _) in zip(grades, mixed, strict=True) if r in bombs] == [0.0] * 4
 
 
-def test_a_gold_that_uses_up_the_time_is_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the answer, a question about this gold never comes back."""
+def test_a_ground_truth_that_uses_up_the_time_is_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the answer, a question about this ground truth never comes back."""
     pool = Pool(1)
     real = pool.run_many
 
@@ -186,21 +188,21 @@ def test_a_function_of_any_number_of_arguments_is_read_or_is_text(name: str) -> 
 
 
 @pytest.mark.parametrize("tower", ["e^{e^{e^{e^{10}}}}", r"\sin(e^{e^{e^{e^{9}}}})"])
-@pytest.mark.parametrize("gold", ["7", "x+1", r"\sqrt{2}"])
-def test_a_number_too_large_for_sympy_is_over_a_limit_and_dodges_no_penalty(tower: str, gold: str) -> None:
-    scores = compile("when(math_equal(), 1, -1)")(Batch([f"\\boxed{{{tower}}}"], ground_truths=[gold]))
+@pytest.mark.parametrize("truth", ["7", "x+1", r"\sqrt{2}"])
+def test_a_number_too_large_for_sympy_is_over_a_limit_and_dodges_no_penalty(tower: str, truth: str) -> None:
+    scores = compile("when(math_equal(), 1, -1)")(Batch([f"\\boxed{{{tower}}}"], ground_truths=[truth]))
     assert scores.statuses["math_equal"].tolist() == [Status.LIMIT]
     assert scores.total.tolist() == [-1]
-    assert grade_math(f"\\boxed{{{gold}}}", tower).status is Status.BAD_GOLD
+    assert grade_math(f"\\boxed{{{truth}}}", tower).status is Status.BAD_GOLD
 
 
 def test_no_formula_ends_in_an_error_as_a_response_or_as_a_ground_truth() -> None:
     rng = random.Random(7)
     formulas = [nested_formula(rng, rng.randint(1, 5)) for _ in range(120)]
-    golds = [*formulas[1:], "7"]
-    grades = grade_math_many([rf"\boxed{{{text}}}" for text in formulas], golds, cpu_seconds=0.3)
+    truths = [*formulas[1:], "7"]
+    grades = grade_math_many([rf"\boxed{{{text}}}" for text in formulas], truths, cpu_seconds=0.3)
     assert not [
-        (f, g, grade) for f, g, grade in zip(formulas, golds, grades, strict=True) if grade.status is Status.ERROR
+        (f, g, grade) for f, g, grade in zip(formulas, truths, grades, strict=True) if grade.status is Status.ERROR
     ]
 
 
@@ -220,7 +222,7 @@ def test_a_text_that_fails_a_grader_costs_its_row_and_no_other(monkeypatch: pyte
 
 
 def test_a_ground_truth_that_fails_a_grader_is_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(gold: object) -> object:
+    def failing(truth: object) -> object:
         raise IndexError("a fault of ours")
 
     monkeypatch.setattr("rewardkit.answers.gsm8k.gold_number", failing)
@@ -231,15 +233,15 @@ def test_a_ground_truth_that_fails_a_grader_is_unusable(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("grader", [grade_gsm8k, grade_math])
-@pytest.mark.parametrize("gold", [np.float64(2.5), np.array(2.5), np.array([2.5]), [np.float64(2.5)], 2.5])
-def test_golds_of_numpy_are_the_numbers_they_are(grader: Any, gold: object) -> None:
-    assert grader("#### 2.5", gold).value == 1.0
-    assert grader("#### 2", gold).value == 0.0
+@pytest.mark.parametrize("truth", [np.float64(2.5), np.array(2.5), np.array([2.5]), [np.float64(2.5)], 2.5])
+def test_ground_truths_of_numpy_are_the_numbers_they_are(grader: Any, truth: object) -> None:
+    assert grader("#### 2.5", truth).value == 1.0
+    assert grader("#### 2", truth).value == 0.0
 
 
-@pytest.mark.parametrize("gold", [{"answer": "1"}, {"1"}, b"1"], ids=["dict", "set", "bytes"])
-def test_a_gold_that_is_no_answer_is_unusable(gold: object) -> None:
-    assert grade_math(r"\boxed{1}", gold).status is grade_gsm8k("#### 1", gold).status is Status.BAD_GOLD
+@pytest.mark.parametrize("truth", [{"answer": "1"}, {"1"}, b"1"], ids=["dict", "set", "bytes"])
+def test_a_ground_truth_that_is_no_answer_is_unusable(truth: object) -> None:
+    assert grade_math(r"\boxed{1}", truth).status is grade_gsm8k("#### 1", truth).status is Status.BAD_GOLD
 
 
 class _Mute:
@@ -250,7 +252,7 @@ class _Mute:
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "trl"])
-def test_a_gold_that_can_t_be_shown_is_unusable_and_no_exception(mode: str) -> None:
+def test_a_ground_truth_that_can_t_be_shown_is_unusable_and_no_exception(mode: str) -> None:
     status = Status.SCORED if mode in ("flexible", "strict") else Status.BAD_GOLD
     assert grade_gsm8k("#### 1", 10**5000, mode=mode).status is status
     assert grade_gsm8k("#### 1", _Mute(), mode=mode).status is Status.BAD_GOLD

@@ -26,7 +26,7 @@ APART = {
     "math-verify-003": "a plain blank groups no digits: 1 000 may be a list",
     "math-verify-006": "a comma is no decimal point",
     "math-verify-029": "inline math may span lines",
-    "math-verify-059": "the gold's box and the response's two formulas can't be brought together",
+    "math-verify-059": "the ground truth's box and the response's two formulas can't be brought together",
     "math-verify-121": "four digits don't stand for one third; MathRules(digits=4) makes them",
     "math-verify-129": "two digits don't stand for one third",
     "math-verify-183": "an inequality and its interval are one answer (two other rows of that suite say so)",
@@ -43,11 +43,11 @@ APART = {
     "tunix-002": "three digits don't stand for a repeating decimal",
     "tunix-004": "malformed LaTeX is compared as text only",
     # rows whose suite asserts something that is wrong
-    "areal-058": "sqrt(2) in a gold's prose is the square root of two",
+    "areal-058": "sqrt(2) in a ground truth's prose is the square root of two",
     "inspect_ai-102": "the number wanted is an operand in the middle of the response",
     "ms-swift-021": "the last <answer> is the claim, not the first",
     "reward-kit-003": "the suite's grader ignores letters on purpose",
-    "reward-kit-029": "a gold with two options",
+    "reward-kit-029": "a ground truth with two options",
 }
 
 
@@ -93,11 +93,11 @@ def test_answer_triples(shared_data: Path) -> None:
 def test_gsm8k_solutions_grade_as_verl_grades_them(shared_data: Path) -> None:
     verl = pytest.importorskip("verl.utils.reward_score.gsm8k")
     for row in _rows(shared_data, "gsm8k_test.jsonl"):
-        gold = row["answer"].rpartition("#### ")[2].replace(",", "")
+        truth = row["answer"].rpartition("#### ")[2].replace(",", "")
         for response in (row["answer"], row["answer"].replace("#### ", "####  "), row["question"]):
             for method in ("strict", "flexible"):
-                expected = float(verl.compute_score(response, gold, method=method))
-                assert grade_gsm8k(response, gold, mode=f"verl-{method}").value == expected
+                expected = float(verl.compute_score(response, truth, method=method))
+                assert grade_gsm8k(response, truth, mode=f"verl-{method}").value == expected
 
 
 def test_gsm8k_solutions_are_right_and_questions_are_no_answers(shared_data: Path) -> None:
@@ -111,9 +111,9 @@ def test_solutions_without_their_marker_are_read_better_than_by_their_last_numbe
     right = {"flexible": 0, "lm-eval-flexible": 0}
     rows = [json.loads(line) for line in (shared_data / "gsm8k_test.jsonl").open(encoding="utf-8")]
     for row in rows:
-        solution, _, gold = row["answer"].partition("\n#### ")
+        solution, _, truth = row["answer"].partition("\n#### ")
         text = re.sub("<<.*?>>", "", solution)
         for mode in right:
-            right[mode] += grade_gsm8k(text, gold, mode=mode).value == 1
+            right[mode] += grade_gsm8k(text, truth, mode=mode).value == 1
     assert right["flexible"] >= 0.985 * len(rows)
     assert right["flexible"] > right["lm-eval-flexible"]

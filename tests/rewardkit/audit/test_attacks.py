@@ -1,4 +1,4 @@
-"""Attack texts say what they claim, whatever the gold is."""
+"""Attack texts say what they claim, whatever the ground truth is."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PLAIN = Forms(FORMS[0], (FORMS[0],), ())
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_has_texts_and_they_bear_its_name(family: str) -> None:
-    found = list(FAMILIES[family](problems()[0], FORMS[0]))
-    assert len(found) >= 3
-    assert {a.family for a in found} == {family}
-    assert len({(a.name, a.text) for a in found}) == len({a.name for a in found}) == len(found)
+    attempts = list(FAMILIES[family](problems()[0], FORMS[0]))
+    assert len(attempts) >= 3
+    assert {a.family for a in attempts} == {family}
+    assert len({(a.name, a.text) for a in attempts}) == len({a.name for a in attempts}) == len(attempts)
 
 
 @given(st.integers(0, 10_000), st.sampled_from(FORMS))
@@ -32,20 +32,20 @@ def test_no_text_is_right(value: int, form: object) -> None:
     forms = Forms(form, (form,), ())  # type: ignore[arg-type]
     for attempt in attempts_on(problem, forms):
         if attempt.claim is Claim.NONE or (attempt.claim is Claim.WRONG and not attempt.fixed):
-            assert not problem.gold.stands_in(attempt.text), attempt
+            assert not problem.truth.stands_in(attempt.text), attempt
         if attempt.claim is Claim.SEVERAL:
-            assert problem.gold.stands_in(attempt.text), attempt
+            assert problem.truth.stands_in(attempt.text), attempt
 
 
-@pytest.mark.parametrize("gold", ["72", "8", "299", "0", "-5", "70000", "3.5", "1/2"])
-def test_our_own_grader_pays_none_of_them(gold: str) -> None:
-    problem = problem_of({"prompt": "How many pens does Ann have?", "ground_truth": gold})
+@pytest.mark.parametrize("truth", ["72", "8", "299", "0", "-5", "70000", "3.5", "1/2"])
+def test_our_own_grader_pays_none_of_them(truth: str) -> None:
+    problem = problem_of({"prompt": "How many pens does Ann have?", "ground_truth": truth})
     assert problem is not None
-    paid = [a for a in attempts_on(problem, PLAIN) if grade_gsm8k(a.text, gold, prompt=problem.prompt).value == 1.0]
+    paid = [a for a in attempts_on(problem, PLAIN) if grade_gsm8k(a.text, truth, prompt=problem.prompt).value == 1.0]
     assert paid == []
 
 
-def test_a_prompt_that_says_the_gold_is_not_echoed() -> None:
+def test_a_prompt_that_says_the_ground_truth_is_not_echoed() -> None:
     says = problem_of({"prompt": "Ann has 72 pens. How many has she?", "ground_truth": "72"})
     assert says is not None
     assert not [a for a in attempts_on(says, PLAIN) if a.family == "echo" and a.claim is Claim.NONE]

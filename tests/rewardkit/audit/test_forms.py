@@ -30,7 +30,7 @@ def test_the_best_form_is_the_one_that_the_reward_asks_for(formula: str, best: s
     assert forms_of(formula).best.name == best
 
 
-def test_a_strict_reward_reads_few_forms_and_one_that_looks_at_no_gold_none() -> None:
+def test_a_strict_reward_reads_few_forms_and_one_that_looks_at_no_ground_truth_none() -> None:
     assert {f.name for f in forms_of("gsm8k(mode='strict')").read} <= {
         "#### 42", "<think>...</think>#### 42", "...</think>#### 42 (prefilled)",
     }  # fmt: skip

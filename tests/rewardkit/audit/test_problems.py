@@ -19,7 +19,7 @@ def written(path: Path, *rows: dict[str, Any]) -> Path:
 
 def test_question_and_answer(tmp_path: Path) -> None:
     (p,) = read_problems(written(tmp_path / "d.jsonl", {"question": "How many?", "answer": "6*12\n#### 72"}), 6)
-    assert (p.prompt, p.gold.text, p.ground_truth, p.solution) == ("How many?", "72", "72", "6*12\n#### 72")
+    assert (p.prompt, p.truth.text, p.ground_truth, p.solution) == ("How many?", "72", "72", "6*12\n#### 72")
     assert p.response is None
 
 
@@ -38,14 +38,14 @@ def test_verls_parquet_without_responses(tmp_path: Path) -> None:
     assert (p.prompt, p.ground_truth, p.data_source, p.extra_info) == ("How many?", "72", "openai/gsm8k", {"index": 3})
 
 
-def test_rows_are_spread_and_golds_differ(tmp_path: Path) -> None:
+def test_rows_are_spread_and_ground_truths_differ(tmp_path: Path) -> None:
     rows = [{"prompt": "?", "ground_truth": str(i // 10)} for i in range(100)]
-    found = read_problems(written(tmp_path / "d.jsonl", *rows), 5)
-    assert len({p.gold.text for p in found}) == 5
-    assert max(int(p.gold.text) for p in found) >= 7
+    read = read_problems(written(tmp_path / "d.jsonl", *rows), 5)
+    assert len({p.truth.text for p in read}) == 5
+    assert max(int(p.truth.text) for p in read) >= 7
 
 
-def test_no_gold_is_an_error_that_says_how_to_name_it(tmp_path: Path) -> None:
+def test_no_ground_truth_is_an_error_that_says_how_to_name_it(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="`text`") as e:
         read_problems(written(tmp_path / "d.jsonl", {"text": "How many?"}), 5)
     assert "ground_truth" in str(e.value)

@@ -37,7 +37,7 @@ def test_words_that_outweigh_the_answer() -> None:
     assert e.pay > e.honest_pay
     assert len(e.text.split()) < 20
     assert math.isclose(sum(e.parts.values()), e.pay)
-    truth = next(p.ground_truth for p in problems() if p.gold.text == e.gold)
+    truth = next(p.ground_truth for p in problems() if p.truth.text == e.truth)
     totals = compile(LONG)(Batch.of([Sample(e.text, truth), Sample(e.honest, truth)])).total
     assert totals[0] > totals[1]
     assert compile("gsm8k()")(Batch.of([Sample(e.text, truth), Sample(e.honest, truth)])).total.tolist() == [0.0, 1.0]
@@ -136,11 +136,11 @@ def test_a_term_that_fails_is_found_and_one_that_always_fails_is_an_error() -> N
         audited(one_for_all())
 
 
-def test_other_kinds_of_gold() -> None:
+def test_other_kinds_of_ground_truth() -> None:
     from rewardkit.audit import problem_of
 
-    def diagnostics(formula: str, *golds: str) -> list[AuditDiagnostic]:
-        rows = [problem_of({"prompt": "Which one?", "ground_truth": g}) for g in golds]
+    def diagnostics(formula: str, *truths: str) -> list[AuditDiagnostic]:
+        rows = [problem_of({"prompt": "Which one?", "ground_truth": g}) for g in truths]
         return high(audit(FormulaSubject(compile(formula)), [r for r in rows if r], budget=0))
 
     assert diagnostics("choice()", "C", "A") == []

@@ -53,10 +53,10 @@ def test_fail_on(rewardkit: Run, data: str) -> None:
 def test_json_and_html(rewardkit: Run, data: str, tmp_path: Path) -> None:
     done = rewardkit("audit", LONG, data, "--budget", "0", "--json", "--html", "audit.html")
     assert done.returncode == 1
-    found = json.loads(done.stdout)
-    assert found["diagnostics"][0]["code"] == "outscores-right"
-    assert found["diagnostics"][0]["evidence"]["pay"] > found["diagnostics"][0]["evidence"]["honest_pay"]
-    assert found["answer_form"] and found["controls"][0]["as_expected"]
+    printed = json.loads(done.stdout)
+    assert printed["diagnostics"][0]["code"] == "outscores-right"
+    assert printed["diagnostics"][0]["evidence"]["pay"] > printed["diagnostics"][0]["evidence"]["honest_pay"]
+    assert printed["answer_form"] and printed["controls"][0]["as_expected"]
     html = (tmp_path / "audit.html").read_text()
     assert html.startswith("<!doctype html>") and "<script" not in html
     assert "outscores-right" in html
@@ -80,7 +80,7 @@ def test_wrong_use_is_2(rewardkit: Run, data: str, tmp_path: Path) -> None:
     for arguments, message in (
         (("gsm8k() +", data), "not a formula"),
         (("gsm8k", "none.jsonl"), "no file"),
-        (("gsm8k", "no_gold.jsonl"), "no row of no_gold.jsonl has a gold answer"),
+        (("gsm8k", "no_gold.jsonl"), "no row of no_gold.jsonl has a ground truth"),
         (("other.py:f", data), "takes (x)"),
         (("gsm8k", data, "--html", "none/a.html", "--budget", "0"), "no folder"),
     ):

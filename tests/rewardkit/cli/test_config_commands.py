@@ -85,11 +85,11 @@ def test_validate_says_everything_at_once_and_names_migrate(run: Any) -> None:
 def test_validate_as_json(run: Any) -> None:
     Path("c.yaml").write_text("actor_rollout_ref: {rollout: {name: vllm, top_p: 2, n: 1.5}}\n")
     code, out, _ = run("config", "validate", "c.yaml", "--no-verl", "--json")
-    found = json.loads(out)
-    assert (code, found["valid"], found["asked_verl"]) == (2, False, False)
-    (n,) = [f for f in found["diagnostics"] if f["key"] == "actor_rollout_ref.rollout.n"]
+    printed = json.loads(out)
+    assert (code, printed["valid"], printed["asked_verl"]) == (2, False, False)
+    (n,) = [f for f in printed["diagnostics"] if f["key"] == "actor_rollout_ref.rollout.n"]
     assert (n["file"], n["line"], n["value"], n["expected"]) == ("c.yaml", 1, "1.5", "a whole number")
-    (top_p,) = [f for f in found["diagnostics"] if f["key"] == "actor_rollout_ref.rollout.top_p"]
+    (top_p,) = [f for f in printed["diagnostics"] if f["key"] == "actor_rollout_ref.rollout.top_p"]
     assert (top_p["value"], top_p["expected"]) == (2, "more than 0 and at most 1")
 
 
@@ -160,13 +160,13 @@ def test_migrate_never_overwrites_unless_told_to(run: Any) -> None:
 def test_migrate_as_json_and_with_faults_left(run: Any) -> None:
     Path("old.yaml").write_text("trainer: {n_gpus: 8}\ndata: {val_batch_size: 3}\n")
     code, out, _ = run("config", "migrate", "old.yaml", "--out", "new.yaml", "--json")
-    found = json.loads(out)
+    printed = json.loads(out)
     assert code == 2
     assert {"kind": "dropped", "key": "data.val_batch_size", "line": 2} in [
-        {k: c[k] for k in ("kind", "key", "line")} for c in found["changes"]
+        {k: c[k] for k in ("kind", "key", "line")} for c in printed["changes"]
     ]
-    assert found["counts"]["dropped"] == 1
-    assert "trainer.n_gpus" in [f["key"] for f in found["diagnostics"] if f["severity"] == "error"]
+    assert printed["counts"]["dropped"] == 1
+    assert "trainer.n_gpus" in [f["key"] for f in printed["diagnostics"] if f["severity"] == "error"]
 
 
 def test_recipes_are_listed_and_copied(run: Any) -> None:
@@ -189,9 +189,9 @@ def test_verl_args_are_quoted_one_a_line(run: Any) -> None:
     lines = out.splitlines()
     assert all(line.endswith(" \\") for line in lines[:-1]) and not lines[-1].endswith("\\")
     arguments = shlex.split(out.replace(" \\\n", " "))
-    found = json.loads(run("config", "verl-args", formula, "--json")[1])
-    assert [a["override"] for a in found] == arguments
-    assert {a["value"] for a in found if a["key"].endswith(".formula")} == {"length(0.1) + ends_with('.?!')"}
+    printed = json.loads(run("config", "verl-args", formula, "--json")[1])
+    assert [a["override"] for a in printed] == arguments
+    assert {a["value"] for a in printed if a["key"].endswith(".formula")} == {"length(0.1) + ends_with('.?!')"}
     assert run("config", "verl-args", "lenght(0.1)")[0] == 2
 
 

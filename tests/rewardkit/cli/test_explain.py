@@ -52,9 +52,9 @@ def test_the_tree_shows_kind_bounds_and_polarity_of_every_node(rewardkit):
 
 
 def test_json_is_the_same_tree(capsys):
-    found = explained(capsys, "1 - gsm8k()")
-    assert (found["kind"], found["bounds"], found["names"]) == ("Reward", [0, 1], ["gsm8k"])
-    minus = found["tree"]["operands"][1]
+    explanation = explained(capsys, "1 - gsm8k()")
+    assert (explanation["kind"], explanation["bounds"], explanation["names"]) == ("Reward", [0, 1], ["gsm8k"])
+    minus = explanation["tree"]["operands"][1]
     assert (minus["op"], minus["polarity"]) == ("neg", "rises")
     assert minus["operands"][0]["polarity"] == "falls"
     assert minus["operands"][0]["needs"] == ["ground_truth", "response"]
@@ -98,24 +98,24 @@ def test_on_a_row_every_node_has_its_value_and_status(row, rewardkit):
 
 
 def test_on_a_row_that_fails_the_status_and_the_reason_are_told(row, capsys, tmp_path):
-    found = explained(capsys, "gsm8k() + length()", "--on", row({"response": "five"}))
-    assert (found["row"]["total"], found["row"]["status"]) == (None, "bad_gold")
-    assert "no ground truth" in found["row"]["reasons"]["gsm8k"]
-    gsm8k, length = found["tree"]["operands"]
+    explanation = explained(capsys, "gsm8k() + length()", "--on", row({"response": "five"}))
+    assert (explanation["row"]["total"], explanation["row"]["status"]) == (None, "bad_gold")
+    assert "no ground truth" in explanation["row"]["reasons"]["gsm8k"]
+    gsm8k, length = explanation["tree"]["operands"]
     assert (gsm8k["status"], gsm8k["value"]) == ("bad_gold", None)
     assert (length["status"], length["value"]) == ("scored", 1)
     (tmp_path / "bug.py").write_text(MINE.replace('float("please" in sample.response)', "1 / 0"))
-    found = explained(capsys, f"{tmp_path / 'bug.py'}:other", "--on", row(ROW))
-    assert found["row"]["status"] == "error" and "ZeroDivisionError" in found["row"]["reasons"]["polite"]
+    explanation = explained(capsys, f"{tmp_path / 'bug.py'}:other", "--on", row(ROW))
+    assert explanation["row"]["status"] == "error" and "ZeroDivisionError" in explanation["row"]["reasons"]["polite"]
 
 
 def test_with_tokens_it_says_where_the_reward_stands(row, capsys):
     words = ["It", " is", " four", ".\n", "####", " 4"]
     tokens = {"tokens": list(range(10, 16)), "token_texts": words}
-    found = explained(capsys, "length(0.1).on('four') + gsm8k()", "--on", row({**ROW, **tokens}))
-    assert [(t["index"], t["id"], t["text"]) for t in found["row"]["tokens"]] == [(2, 12, " four"), (5, 15, " 4")]
-    assert [t["reward"] for t in found["row"]["tokens"]] == pytest.approx([0.5, 1.0])
-    assert found["row"]["total"] == pytest.approx(1.5)
+    explanation = explained(capsys, "length(0.1).on('four') + gsm8k()", "--on", row({**ROW, **tokens}))
+    assert [(t["index"], t["id"], t["text"]) for t in explanation["row"]["tokens"]] == [(2, 12, " four"), (5, 15, " 4")]
+    assert [t["reward"] for t in explanation["row"]["tokens"]] == pytest.approx([0.5, 1.0])
+    assert explanation["row"]["total"] == pytest.approx(1.5)
     without = explained(capsys, "gsm8k().spread()", "--on", row({**ROW, "tokens": [1, 2]}))
     assert [t["reward"] for t in without["row"]["tokens"]] == [0.5, 0.5]
     missing = explained(capsys, "gsm8k().on('4')", "--on", row({**ROW, "tokens": [1, 2]}))
@@ -175,6 +175,6 @@ def test_the_deepest_and_the_largest_formula_are_explained(capsys):
         deep = f"clip({deep} + 1, 0, 1)"
     assert explained(capsys, deep)["bounds"] == [1, 1]
     wide = " + ".join(f"{i} * length(0.1)" for i in range(1, 450))
-    found = explained(capsys, wide)
-    assert len(found["tree"]["operands"]) == 449
-    assert found["bounds"][1] is None and compile(wide).bounds.low == 0
+    explanation = explained(capsys, wide)
+    assert len(explanation["tree"]["operands"]) == 449
+    assert explanation["bounds"][1] is None and compile(wide).bounds.low == 0

@@ -95,7 +95,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     lines("responses.jsonl", RESPONSES)
     lines("questions.jsonl", QUESTIONS)
-    lines("no_gold.jsonl", [{"response": "#### 42", "ground_truth": gold} for gold in ("42", None)])
+    lines("no_gold.jsonl", [{"response": "#### 42", "ground_truth": ground_truth} for ground_truth in ("42", None)])
     (tmp_path / "my_reward.py").write_text(REWARD)
     (tmp_path / "existing.py").write_text(EXISTING)
     hacked(tmp_path / "rollouts")

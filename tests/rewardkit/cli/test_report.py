@@ -38,9 +38,9 @@ def test_json_is_json_without_nan_whatever_the_texts(rewardkit: Callable, tmp_pa
     def refuse(text: str) -> float:
         raise AssertionError(text)
 
-    found = json.loads(done.stdout, parse_constant=refuse)
-    assert (found["rows"], found["unscored"], found["layout"]) == (2, 0.5, "verl dump")
-    assert found["best"][0]["text"] == "? <b>"
+    printed = json.loads(done.stdout, parse_constant=refuse)
+    assert (printed["rows"], printed["unscored"], printed["layout"]) == (2, 0.5, "verl dump")
+    assert printed["best"][0]["text"] == "? <b>"
 
 
 def test_the_page_is_written_whole(rewardkit: Callable, tmp_path: Path) -> None:

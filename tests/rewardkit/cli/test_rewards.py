@@ -20,10 +20,10 @@ def test_it_lists_every_ready_made_reward_with_its_formula_and_purpose(rewardkit
 
 def test_json(capsys):
     assert run(["rewards", "--json"]) == 0
-    found = {r["name"]: r for r in json.loads(capsys.readouterr().out)}
-    assert set(found) == set(ready_made())
-    assert found["gsm8k"]["fingerprint"] == load_reward("gsm8k()").fingerprint
-    assert all(r["summary"] for r in found.values())
+    listed = {r["name"]: r for r in json.loads(capsys.readouterr().out)}
+    assert set(listed) == set(ready_made())
+    assert listed["gsm8k"]["fingerprint"] == load_reward("gsm8k()").fingerprint
+    assert all(r["summary"] for r in listed.values())
 
 
 def test_an_argument_is_refused(capsys):

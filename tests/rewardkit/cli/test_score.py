@@ -161,8 +161,8 @@ def test_a_group_that_comes_back_is_refused(data, capsys):
 
 def test_the_step_and_the_limit(data, capsys):
     path = data([{"response": "one two"}] * 5)
-    found = scored(capsys, "linear(0, 1, steps=10) * length()", path, "--step", "5", "--limit", "2")
-    assert [r["score"] for r in found] == [1.0, 1.0]
+    scored_rows = scored(capsys, "linear(0, 1, steps=10) * length()", path, "--step", "5", "--limit", "2")
+    assert [r["score"] for r in scored_rows] == [1.0, 1.0]
     assert scored(capsys, "linear(0, 1, steps=10) * length()", path)[0]["score"] == 0.0
 
 
@@ -194,7 +194,7 @@ BAD = {
         [{"response": "a", "gts": "4", "reward_model": {"ground_truth": "5"}}],
         "both `reward_model.ground_truth` and `gts`",
     ),
-    "no gold anywhere": ([{"response": "a", "answer": "4"}] * 3, "none of the first 3 rows"),
+    "no ground truth anywhere": ([{"response": "a", "answer": "4"}] * 3, "none of the first 3 rows"),
     "no rows": (b"\n\n", "has no rows"),
     "nested too deep": (b'{"response": ' + b"[" * 100_000 + b"\n", ":1: is not JSON"),
 }

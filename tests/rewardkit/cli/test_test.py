@@ -31,9 +31,9 @@ def test_a_broken_law_shows_the_smallest_rows(rewardkit: Run) -> None:
 def test_json(rewardkit: Run) -> None:
     done = rewardkit("test", "length(0.1)", "--law", "bounded_by_length(1)", "--json", *FAST)
     assert done.returncode == 1
-    found = json.loads(done.stdout)
-    assert found["reward"] == "length(0.1)"
-    broken = [law for law in found["laws"] if not law["kept"]]
+    printed = json.loads(done.stdout)
+    assert printed["reward"] == "length(0.1)"
+    broken = [law for law in printed["laws"] if not law["kept"]]
     assert [law["law"] for law in broken] == ["bounded_by_length(1)"]
     assert broken[0]["counterexample"][0]["response"] == ""
 
@@ -75,9 +75,9 @@ def test_a_mutant_that_survives(rewardkit: Run, tmp_path: Path) -> None:
     data.write_text(json.dumps({"response": "#### 42", "ground_truth": "42", "score": 1.0}) + "\n")
     done = rewardkit("test", "gsm8k() + 0.1 * ends_with('.')", "--mutants", "--data", str(data), "--json")
     assert done.returncode == 1
-    found = json.loads(done.stdout)
-    assert {m["slip"] for m in found["survived"]} == {"drop 0.1 * ends_with('.')", "double ends_with('.')"}
-    assert found["examples_failed"] == []
+    printed = json.loads(done.stdout)
+    assert {m["slip"] for m in printed["survived"]} == {"drop 0.1 * ends_with('.')", "double ends_with('.')"}
+    assert printed["examples_failed"] == []
 
 
 def test_wrong_use_is_2(rewardkit: Run) -> None:

@@ -44,20 +44,26 @@ def of(tmp_path: Path) -> Any:
 
 def test_two_formulas(of: Any) -> None:
     # pays: old 1 1 0 | 1 0 0; new 1.1 1.4 0.2 | 1.2 0 0.2: the row without ground truth is scored by neither
-    found = of("gsm8k()", "gsm8k() + length(0.1)", [*ROWS[:4], {**ROWS[4], "response": "x #### 8 9"}, *ROWS[5:]])
-    assert (found.rows, found.both, found.only_old, found.only_new, found.neither) == (7, 6, 0, 0, 1)
-    assert (found.different, found.differs) == (6, True)
+    comparison = of("gsm8k()", "gsm8k() + length(0.1)", [*ROWS[:4], {**ROWS[4], "response": "x #### 8 9"}, *ROWS[5:]])
+    assert (comparison.rows, comparison.both, comparison.only_old, comparison.only_new, comparison.neither) == (
+        7,
+        6,
+        0,
+        0,
+        1,
+    )
+    assert (comparison.different, comparison.differs) == (6, True)
     words = [2, 5, 2, 2, 4, 2]
-    assert found.mean_change == pytest.approx(0.1 * sum(words) / 6)
-    first = found.largest[0]
+    assert comparison.mean_change == pytest.approx(0.1 * sum(words) / 6)
+    first = comparison.largest[0]
     assert (first.where.rpartition(":")[2], first.old, first.new) == ("2", 1, pytest.approx(1.5))
     assert first.parts == {"gsm8k()": (1, 1), "length(0.1)": (None, pytest.approx(0.5))}
-    right, length = found.terms["gsm8k()"], found.terms["length(0.1)"]
+    right, length = comparison.terms["gsm8k()"], comparison.terms["length(0.1)"]
     assert (right.old, right.new, right.rows, right.of_difference) == (0.5, 0.5, 0, 0)
-    assert (length.old, length.new, length.rows) == (None, pytest.approx(found.mean_change), 6)
+    assert (length.old, length.new, length.rows) == (None, pytest.approx(comparison.mean_change), 6)
     assert (length.of_difference, length.correlation) == (pytest.approx(1), pytest.approx(1))
-    assert "no ground truth" in (found.reasons[0] or "") and ":7:" in (found.reasons[0] or "")
-    groups = found.groups
+    assert "no ground truth" in (comparison.reasons[0] or "") and ":7:" in (comparison.reasons[0] or "")
+    groups = comparison.groups
     assert groups is not None
     assert (groups.groups, groups.rows, groups.best_changes, groups.dead_old, groups.dead_new) == (2, 6, 0, 0, 0)
     assert (groups.pairs.alike, groups.pairs.turned, groups.pairs.only_b) == (4, 0, 2)
@@ -65,10 +71,10 @@ def test_two_formulas(of: Any) -> None:
 
 def test_a_sign_that_turns_and_the_term_that_turns_it(of: Any) -> None:
     rows = [{"prompt": "q", "ground_truth": "4", "response": r} for r in ("#### 4", "I think #### 5", "w " * 30)]
-    found = of("gsm8k() - length(0.0001)", "gsm8k() + length(0.1) - 0.1 * ends_with('.')", rows)
+    comparison = of("gsm8k() - length(0.0001)", "gsm8k() + length(0.1) - 0.1 * ends_with('.')", rows)
     # old 1, -, - -> advantages + - -; new 1.2, 0.4, 3: - - +
-    assert found.groups.sign_changes == 2 and found.groups.best_changes == 1
-    assert {label: t.sign_changes for label, t in found.terms.items()} == {
+    assert comparison.groups.sign_changes == 2 and comparison.groups.best_changes == 1
+    assert {label: t.sign_changes for label, t in comparison.terms.items()} == {
         "gsm8k()": 0,
         "length(0.0001) -> length(0.1)": 2,
         "ends_with('.')": 0,
@@ -90,27 +96,27 @@ def test_a_reward_and_itself_with_another_scale_or_sign(of: Any) -> None:
 
 
 def test_a_function_beside_a_formula(of: Any) -> None:
-    found = of("mine.py", "gsm8k()")
+    comparison = of("mine.py", "gsm8k()")
     # the function pays 1 1 0 | 0 raises 0, and the row without ground truth 0; the formula 1 1 0 | 1 0 0 and nothing
-    assert (found.both, found.only_old, found.only_new, found.neither) == (5, 1, 1, 0)
-    assert "ValueError: nothing" in found.reasons[0]
-    (only,) = found.largest
+    assert (comparison.both, comparison.only_old, comparison.only_new, comparison.neither) == (5, 1, 1, 0)
+    assert "ValueError: nothing" in comparison.reasons[0]
+    (only,) = comparison.largest
     assert (only.old, only.new, only.response, only.parts) == (0, 1, "#### 7.", {"gsm8k()": (None, 1)})
-    term = found.terms["gsm8k()"]
+    term = comparison.terms["gsm8k()"]
     assert (term.old, term.new, term.where_different, term.rows, term.sign_changes) == (None, 0.6, 1, None, None)
-    assert found.groups.dead_old == 1 and found.groups.appear == 2
+    assert comparison.groups.dead_old == 1 and comparison.groups.appear == 2
 
 
 def test_two_functions_have_no_terms(of: Any) -> None:
-    found = of("mine.py", "mine.py:compute_score")
-    assert found.terms == {} and not found.different and found.neither == 1
+    comparison = of("mine.py", "mine.py:compute_score")
+    assert comparison.terms == {} and not comparison.different and comparison.neither == 1
 
 
 def test_parts_add_up_to_the_total_where_it_is_floored(of: Any) -> None:
     # an unanswered row in a place of mixed direction is paid the formula's floor, not its parts
     formula = "gsm8k() * (length(0.1, cap=1) - 0.5)"
-    found = of("0 * length()", formula, [{"response": "I can't", "ground_truth": "4"}])
-    for difference in found.largest:
+    comparison = of("0 * length()", formula, [{"response": "I can't", "ground_truth": "4"}])
+    for difference in comparison.largest:
         assert sum(new or 0 for _, new in difference.parts.values()) == pytest.approx(difference.new)
 
 
@@ -128,14 +134,14 @@ def test_verls_uid_names_one_response_and_its_group_is_the_prompt_s_part(of: Any
 
 def test_group_relative_formulas_see_whole_groups_over_chunks(of: Any) -> None:
     rows = [{"response": "w " * (i % 4 + 1), "group": i // 4} for i in range(4 * 1500)]
-    found = of("length()", "group_zscore(length())", rows)
-    assert found.groups.groups == 1500 and found.groups.pairs.turned == 0
-    assert found.terms["group_zscore(length())"].new == pytest.approx(0, abs=1e-9)
+    comparison = of("length()", "group_zscore(length())", rows)
+    assert comparison.groups.groups == 1500 and comparison.groups.pairs.turned == 0
+    assert comparison.terms["group_zscore(length())"].new == pytest.approx(0, abs=1e-9)
 
 
 def test_limit_and_step(of: Any) -> None:
-    found = of("schedule({0: 0, 5: 1}) * length()", "0 * length()", step=5, limit=3)
-    assert (found.rows, found.different) == (3, 3)
+    comparison = of("schedule({0: 0, 5: 1}) * length()", "0 * length()", step=5, limit=3)
+    assert (comparison.rows, comparison.different) == (3, 3)
     assert not of("schedule({0: 0, 5: 1}) * length()", "0 * length()").different
 
 
@@ -147,6 +153,6 @@ def test_rows_that_can_not_be_read(of: Any) -> None:
 
 
 def test_json_has_no_nan(of: Any) -> None:
-    found = of("mine.py", "length()", [{"response": "", "ground_truth": "1"}])
-    text = json.dumps(found.as_dict(), allow_nan=False)
+    comparison = of("mine.py", "length()", [{"response": "", "ground_truth": "1"}])
+    text = json.dumps(comparison.as_dict(), allow_nan=False)
     assert json.loads(text)["scored_by"] == {"both": 0, "old": 0, "new": 1, "neither": 0}

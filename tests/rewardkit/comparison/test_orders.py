@@ -36,12 +36,12 @@ def test_pairs_within_groups(rows: list[tuple[float, float, int]]) -> None:
             turned += x * y < 0
             only_a += bool(x and not y)
             only_b += bool(y and not x)
-    found = pairs(*columns(rows))
-    assert (found.alike, found.turned, found.only_a, found.only_b) == (alike, turned, only_a, only_b)
+    counts = pairs(*columns(rows))
+    assert (counts.alike, counts.turned, counts.only_a, counts.only_b) == (alike, turned, only_a, only_b)
     if alike + turned + only_a and alike + turned + only_b:
-        assert -1 <= found.kendall <= 1
+        assert -1 <= counts.kendall <= 1
     else:
-        assert math.isnan(found.kendall)
+        assert math.isnan(counts.kendall)
 
 
 @given(ROWS)
@@ -51,15 +51,15 @@ def test_advantages_best_rows_and_dead_groups(rows: list[tuple[float, float, int
     for i, group in enumerate(codes.tolist()):
         of[group].append(i)
     groups = [members for members in of.values() if len(members) > 1]
-    found = in_groups(a, codes)
-    assert found.groups == len(groups)
-    assert found.dead == sum(max(a[g]) - min(a[g]) < 1e-6 for g in groups)
-    assert found.member.tolist() == [len(of[group]) > 1 for group in codes.tolist()]
+    of_a = in_groups(a, codes)
+    assert of_a.groups == len(groups)
+    assert of_a.dead == sum(max(a[g]) - min(a[g]) < 1e-6 for g in groups)
+    assert of_a.member.tolist() == [len(of[group]) > 1 for group in codes.tolist()]
     for g in groups:
-        assert np.sign(found.centred[g]).tolist() == [sign(a[i] - a[g].mean()) for i in g]
-        assert found.best[g].tolist() == [abs(a[i] - max(a[g])) < 1e-6 for i in g]
+        assert np.sign(of_a.centred[g]).tolist() == [sign(a[i] - a[g].mean()) for i in g]
+        assert of_a.best[g].tolist() == [abs(a[i] - max(a[g])) < 1e-6 for i in g]
     kept = [any(abs(a[i] - max(a[g])) < 1e-6 and abs(b[i] - max(b[g])) < 1e-6 for i in g) for g in groups]
-    assert best_changes(found, in_groups(b, codes), codes) == len(kept) - sum(kept)
+    assert best_changes(of_a, in_groups(b, codes), codes) == len(kept) - sum(kept)
 
 
 def test_ranks_share_the_mean_of_equal_values() -> None:
@@ -84,5 +84,5 @@ def test_spearman(a: list[float], b: list[float], expected: float) -> None:
 def test_a_group_of_thousands_is_compared_in_part() -> None:
     n = 3 * MOST_APART
     rising = np.arange(n, dtype=float)
-    found = pairs(rising, rising, np.zeros(n, dtype=np.int64))
-    assert found.alike == sum(n - apart for apart in range(1, MOST_APART + 1)) and found.kendall == 1
+    counts = pairs(rising, rising, np.zeros(n, dtype=np.int64))
+    assert counts.alike == sum(n - apart for apart in range(1, MOST_APART + 1)) and counts.kendall == 1

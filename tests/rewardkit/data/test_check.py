@@ -32,7 +32,7 @@ def _check(path: Path, formula: str, limit: int | None = None) -> tuple[list[Row
 
 
 @pytest.mark.parametrize(
-    ("formula", "gold", "reason"),
+    ("formula", "ground_truth", "reason"),
     [
         ("gsm8k()", "18", None),
         ("gsm8k()", "She has 9 * 2 = 18.\n#### 18", None),
@@ -58,8 +58,10 @@ def _check(path: Path, formula: str, limit: int | None = None) -> tuple[list[Row
         ("length(0.1)", None, None),
     ],
 )  # fmt: skip
-def test_a_gold_and_what_is_wrong_with_it(formula: str, gold: object, reason: str | None, tmp_path: Path) -> None:
-    path = _write(tmp_path / "rows.jsonl", [{"ground_truth": "1"}, {"ground_truth": gold}])
+def test_a_ground_truth_and_what_is_wrong_with_it(
+    formula: str, ground_truth: object, reason: str | None, tmp_path: Path
+) -> None:
+    path = _write(tmp_path / "rows.jsonl", [{"ground_truth": "1"}, {"ground_truth": ground_truth}])
     faults, checked = _check(path, formula)
     mine = [f for f in faults if f.row == 2]
     assert [f.where for f in mine] == ([] if reason is None else [f"{path}:2"])
@@ -101,27 +103,31 @@ def test_a_fault_of_two_terms_of_one_name_is_said_once(tmp_path: Path) -> None:
     assert len(_check(path, "gsm8k() + gsm8k(mode='strict')")[0]) == 1
 
 
-GOLDS = st.one_of(
+GROUND_TRUTHS = st.one_of(
     st.none(), st.integers(), st.floats(), st.text("0123456789#.,-/ $\n", max_size=12), st.lists(st.text(max_size=3))
 )
 
 
-@given(st.lists(GOLDS.filter(lambda gold: gold is not None), min_size=1, max_size=8))
-def test_what_is_reported_is_what_scoring_calls_a_bad_gold(golds: list[Any]) -> None:
+@given(st.lists(GROUND_TRUTHS.filter(lambda ground_truth: ground_truth is not None), min_size=1, max_size=8))
+def test_what_is_reported_is_what_scoring_calls_a_bad_gold(ground_truths: list[Any]) -> None:
     from rewardkit.data.check import _found
 
     reward = rewardkit.parse("gsm8k()")
-    scores = rewardkit.compile(reward)(Batch(["#### 1"] * len(golds), ground_truths=golds))
+    scores = rewardkit.compile(reward)(Batch(["#### 1"] * len(ground_truths), ground_truths=ground_truths))
     bad = [i for i, status in enumerate(scores.statuses["gsm8k"]) if status == Status.BAD_GOLD]
-    assert sorted(i for i, _, _ in _found(reward, {"ground_truth": golds}, len(golds))) == bad
+    assert sorted(i for i, _, _ in _found(reward, {"ground_truth": ground_truths}, len(ground_truths))) == bad
 
 
 def test_parquet_of_verl_is_named_by_row(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     pytest.importorskip("pyarrow.parquet")
     rows = [
-        {"data_source": "gsm8k", "reward_model": {"style": "rule", "ground_truth": gold}, "extra_info": {"index": i}}
-        for i, gold in enumerate(["1", "none", None])
+        {
+            "data_source": "gsm8k",
+            "reward_model": {"style": "rule", "ground_truth": ground_truth},
+            "extra_info": {"index": i},
+        }
+        for i, ground_truth in enumerate(["1", "none", None])
     ]
     path = tmp_path / "train.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
@@ -143,7 +149,7 @@ def test_faults_are_told_as_they_are_found(tmp_path: Path) -> None:
     assert _check(path, "gsm8k()", limit=100)[1] == Checked(rows=100, faulty=1)
 
 
-def test_a_file_without_golds_is_one_error(tmp_path: Path) -> None:
+def test_a_file_without_ground_truths_is_one_error(tmp_path: Path) -> None:
     path = _write(tmp_path / "rows.jsonl", [{"question": "1 + 1?", "solution": "2"}])
     with pytest.raises(
         DataError, match=r"(?s)first row's fields are `question`, `solution`.*`reward_model\.ground_truth`"

@@ -112,10 +112,10 @@ def test_a_limit_stops_reading(tmp_path: Path) -> None:
     assert list(convert(str(source), tmp_path / "out", limit=2).files.values()) == [2]
 
 
-def test_two_golds_for_one_question_are_noted(tmp_path: Path) -> None:
+def test_two_ground_truths_for_one_question_are_noted(tmp_path: Path) -> None:
     source = lines(tmp_path / "mine.jsonl", GOOD, {**GOOD, "answer": "#### 6"}, GOOD)
     notes = convert(str(source), tmp_path / "out").notes
-    assert notes == (f"{source}:2 asks the same as {source}:1, with the gold 6 instead of 5",)
+    assert notes == (f"{source}:2 asks the same as {source}:1, with the ground truth 6 instead of 5",)
 
 
 def test_a_write_that_fails_leaves_the_old_files_and_no_partial_ones(
@@ -139,7 +139,7 @@ def test_a_write_that_fails_leaves_the_old_files_and_no_partial_ones(
     ("source", "says"),
     [
         ("nowhere.jsonl", "no file nowhere.jsonl"),
-        ("nothing", "no file, no hub id and no reasoning-gym data set"),
+        ("nothing", "is not a file, a hub id or a reasoning-gym data set"),
         ("{tmp}", "is a folder"),
         ("{tmp}/empty.jsonl", "has no rows"),
     ],
@@ -234,5 +234,5 @@ def test_the_public_test_file(shared_data: Path, tmp_path: Path) -> None:
     written = convert(str(shared_data / "gsm8k_test.jsonl"), tmp_path / "out")
     assert written.files == {tmp_path / "out" / "test.parquet": 1319}
     assert written.notes == ()
-    golds = [r["reward_model"]["ground_truth"] for r in read(tmp_path / "out" / "test.parquet")]
-    assert all("," not in g for g in golds)
+    ground_truths = [r["reward_model"]["ground_truth"] for r in read(tmp_path / "out" / "test.parquet")]
+    assert all("," not in g for g in ground_truths)

@@ -9,17 +9,17 @@ from rewardkit.errors import BadRow
 
 
 @pytest.mark.parametrize(
-    ("tail", "gold"),
+    ("tail", "ground_truth"),
     [("42", "42"), (" 1,234 ", "1234"), ("-3.5", "-3.5"), ("+7", "7"), (".5", ".5"), ("1234567", "1234567")],
 )
-def test_the_gold_is_the_number_after_the_marker(tail: str, gold: str) -> None:
+def test_the_ground_truth_is_the_number_after_the_marker(tail: str, ground_truth: str) -> None:
     problem = gsm8k_problem({"question": "How many?", "answer": f"2 * 21\n####{tail}"})
-    assert problem.gold == gold
+    assert problem.ground_truth == ground_truth
     assert problem.answer == f"2 * 21\n####{tail}"
 
 
 def test_the_last_marker_counts() -> None:
-    assert gsm8k_problem({"question": "?", "answer": "#### 1 is a guess\n#### 2"}).gold == "2"
+    assert gsm8k_problem({"question": "?", "answer": "#### 1 is a guess\n#### 2"}).ground_truth == "2"
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_the_last_marker_counts() -> None:
         ({"question": "?", "answer": ""}, "`answer` is empty"),
         ({"question": "?", "answer": 42}, "`answer` is 42, a int; expected text"),
         ({"question": "?", "answer": None}, "`answer` is None"),
-        ({"question": "?", "answer": "it is 42"}, "no `####` before the gold number: 'it is 42'"),
-        ({"question": "?", "answer": "it is #### "}, "no gold number after it"),
+        ({"question": "?", "answer": "it is 42"}, "no `####` before the final number: 'it is 42'"),
+        ({"question": "?", "answer": "it is #### "}, "no number after it"),
         ({"question": "?", "answer": "#### forty-two"}, "'forty-two'; expected a number"),
         ({"question": "?", "answer": "#### 1,23"}, "'1,23'; expected a number"),
         ({"question": "?", "answer": "#### 42 eggs"}, "'42 eggs'"),

@@ -49,20 +49,20 @@ def test_what_is_only_observed_has_no_mutants() -> None:
 @given(rewards)
 @examples(0.4)
 def test_mutants_are_other_formulas_that_read_back(formula: Reward) -> None:
-    found = [m.reward for m in mutants(formula)]
-    assert formula not in found
-    assert len(set(found)) == len(found)
-    for mutant in found:
+    others = [m.reward for m in mutants(formula)]
+    assert formula not in others
+    assert len(set(others)) == len(others)
+    for mutant in others:
         assert parse(repr(mutant), terms=TERMS) == mutant
 
 
 @pytest.mark.parametrize("name", ready_made())
 def test_the_examples_of_the_ready_made_rewards_notice_every_slip(name: str) -> None:
     listed = file_value(f"{ready_made()[name]}:EXAMPLES")
-    found = notice(load_reward(name).reward, examples_of_module(listed, name))
-    assert found.failed == ()
-    assert [m.slip for m in found.survived] == []
-    assert len(found.caught) >= 2
+    noticed = notice(load_reward(name).reward, examples_of_module(listed, name))
+    assert noticed.failed == ()
+    assert [m.slip for m in noticed.survived] == []
+    assert len(noticed.caught) >= 2
 
 
 def rows(path: Path, *rows: dict[str, Any]) -> Path:
@@ -85,15 +85,15 @@ def test_survivors_are_what_the_examples_are_blind_to(tmp_path: Path) -> None:
 
 def test_an_example_that_the_formula_itself_fails_is_told_and_notices_nothing(tmp_path: Path) -> None:
     wrong = {**RIGHT, "score": 0.5}
-    found = notice(parse("gsm8k()"), examples_of_file(rows(tmp_path / "a.jsonl", wrong)))
-    assert [(e.sample.response, pay) for e, pay in found.failed] == [("#### 42", 1.0)]
-    assert found.caught == ()
+    noticed = notice(parse("gsm8k()"), examples_of_file(rows(tmp_path / "a.jsonl", wrong)))
+    assert [(e.sample.response, pay) for e, pay in noticed.failed] == [("#### 42", 1.0)]
+    assert noticed.caught == ()
 
 
 def test_without_a_score_a_change_of_pay_is_what_is_noticed(tmp_path: Path) -> None:
     plain = {k: v for k, v in RIGHT.items() if k != "score"}
-    found = notice(parse("gsm8k()"), examples_of_file(rows(tmp_path / "a.jsonl", plain)))
-    assert found.failed == () and found.survived == ()
+    noticed = notice(parse("gsm8k()"), examples_of_file(rows(tmp_path / "a.jsonl", plain)))
+    assert noticed.failed == () and noticed.survived == ()
 
 
 def test_examples_that_are_none(tmp_path: Path) -> None:

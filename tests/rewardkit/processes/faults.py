@@ -24,15 +24,15 @@ def members(of: set[int]) -> list[int]:
 
 def _processes() -> dict[int, tuple[int, int, str]]:
     """Parent, session and state of every process."""
-    found = {}
+    processes = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
                 state, parent, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
             except OSError:  # it has just ended
                 continue
-            found[int(folder.name)] = int(parent), int(session), state
-    return found
+            processes[int(folder.name)] = int(parent), int(session), state
+    return processes
 
 
 SERVERS = 0.01
@@ -98,6 +98,6 @@ class Faults:
 def left(of: set[int], seconds: float = 10.0) -> list[int]:
     """The processes of these sessions that are still there after so long."""
     end = time.monotonic() + seconds
-    while (found := members(of)) and time.monotonic() < end:
+    while (survivors := members(of)) and time.monotonic() < end:
         time.sleep(0.02)
-    return found
+    return survivors

@@ -24,14 +24,14 @@ PWNED = (
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+    path = next((launched for name in NAMES if (launched := shutil.which(name))), None)
     if path is None:
         pytest.skip(f"needs a Chromium on the path ({', '.join(NAMES)}); Debian has it as `chromium`")
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium's sandbox refuses root
     with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=path, args=arguments)
-        yield found
-        found.close()
+        launched = driver.chromium.launch(executable_path=path, args=arguments)
+        yield launched
+        launched.close()
 
 
 @dataclass
@@ -98,7 +98,9 @@ def without_policy(html: str) -> str:
 
 
 @pytest.mark.parametrize("policy", [True, False], ids=["with its policy", "by escaping alone"])
-def test_scripts_in_responses_prompts_golds_and_names_do_not_run(visit: Any, hostile_page: str, policy: bool) -> None:
+def test_scripts_in_responses_prompts_ground_truths_and_names_do_not_run(
+    visit: Any, hostile_page: str, policy: bool
+) -> None:
     seen = visit(hostile_page if policy else without_policy(hostile_page))
     assert seen.page.evaluate(PWNED) is False
     assert seen.page.evaluate("() => document.scripts.length") == 0

@@ -31,18 +31,18 @@ def notes(report: RolloutReport) -> dict[str, str]:
 
 
 def test_a_run_that_learns_to_pad_is_seen_for_what_it_is(report: RolloutReport) -> None:
-    found = notes(report)
-    assert "near-duplicates" in found
-    assert "first at step 7" in found["near-duplicates"]
-    assert "under 24 prompts" in found["near-duplicates"]
-    assert "'here. This is my final answer.'" in found["same-ending"]
-    assert "`gsm8k` fell from 0.5 to 0.125 while the total rose" in found["falls"]
-    assert "finds no usable answer in 75% of the rows of the last steps, 0% of the first" in found["fails-more"]
-    assert "length-drift" in found
+    noted = notes(report)
+    assert "near-duplicates" in noted
+    assert "first at step 7" in noted["near-duplicates"]
+    assert "under 24 prompts" in noted["near-duplicates"]
+    assert "'here. This is my final answer.'" in noted["same-ending"]
+    assert "`gsm8k` fell from 0.5 to 0.125 while the total rose" in noted["falls"]
+    assert "finds no usable answer in 75% of the rows of the last steps, 0% of the first" in noted["fails-more"]
+    assert "length-drift" in noted
 
 
 def test_drift_is_between_the_first_and_the_last_fifth_of_the_steps(report: RolloutReport) -> None:
-    assert report.ends("gsm8k") == (0.5, pytest.approx(0.125))
+    assert report.first_and_last("gsm8k") == (0.5, pytest.approx(0.125))
     assert report.as_dict()["terms"]["gsm8k"]["first_steps"] == 0.5
 
 
@@ -107,11 +107,11 @@ def test_terms_that_say_the_same_pull_apart_or_say_nothing_are_noted(tmp_path: P
         a, b = rng.random(), rng.random()
         terms = {**by_term("a", a), **by_term("twice", 2 * a), **by_term("less", 1 - a), **by_term("still", 3.0)}
         rows.append(verl_row(1, k // 8, k % 8, " ".join(["w"] * rng.randint(3, 30)), 10 * a + b, **terms))
-    found = [(n.code, n.message) for n in report_on(verl_dump(tmp_path / "d", {1: rows})).notes]
-    assert ("constant", "`still` is 3 in every row: it teaches nothing") in found
-    assert ("same", "`a` and `twice` say the same: correlation +1.00") in found
-    assert ("against", "`a` and `less` pull against each other: correlation -1.00") in found
-    assert any(code == "one-term" and "`a`" in message for code, message in found)
+    noted = [(n.code, n.message) for n in report_on(verl_dump(tmp_path / "d", {1: rows})).notes]
+    assert ("constant", "`still` is 3 in every row: it teaches nothing") in noted
+    assert ("same", "`a` and `twice` say the same: correlation +1.00") in noted
+    assert ("against", "`a` and `less` pull against each other: correlation -1.00") in noted
+    assert any(code == "one-term" and "`a`" in message for code, message in noted)
 
 
 def test_a_term_that_steps_aside_in_some_rows_is_not_constant(tmp_path: Path) -> None:
@@ -130,8 +130,10 @@ def test_what_grows_together_over_the_steps_does_not_correlate_within_them() -> 
 @given(st.lists(st.floats(-10, 10), min_size=3, max_size=40), st.floats(0.1, 5), st.floats(-3, 3))
 def test_a_correlation_is_one_with_a_line_of_itself(values: list[float], slope: float, shift: float) -> None:
     a = np.array(values)
-    found = correlation(a, slope * a + shift)
-    assert math.isnan(found) if np.ptp(a) < 1e-4 and math.isnan(found) else found == pytest.approx(1.0, abs=1e-6)
+    measured = correlation(a, slope * a + shift)
+    assert (
+        math.isnan(measured) if np.ptp(a) < 1e-4 and math.isnan(measured) else measured == pytest.approx(1.0, abs=1e-6)
+    )
 
 
 @given(st.integers(1, 40), st.lists(st.integers(0, 60), max_size=12))
@@ -179,9 +181,9 @@ def test_near_duplicates_are_found_among_thousands_and_others_are_not() -> None:
             varied[at] = rng.choice(vocabulary)
         texts.append(Kept(" ".join(varied), 1.0, 10_000 + i, 1))
     rng.shuffle(texts)
-    found = clusters(texts)
-    assert sum(len(c.members) for c in found if len(c.members) > 5) >= 55
-    assert all(member.prompt is not None and member.prompt >= 10_000 for c in found for member in c.members)
+    repeated = clusters(texts)
+    assert sum(len(c.members) for c in repeated if len(c.members) > 5) >= 55
+    assert all(member.prompt is not None and member.prompt >= 10_000 for c in repeated for member in c.members)
 
 
 def test_endings_are_counted_in_bounded_memory(tmp_path: Path) -> None:
@@ -194,9 +196,9 @@ def test_endings_are_counted_in_bounded_memory(tmp_path: Path) -> None:
             for i in range(start, start + 2_000)
         ]
         endings.add(verl.rollouts(rows, str))
-    found = endings.found(100)
-    assert [(e.text, e.across) for e in found] == [("the same six words end this", True)]
-    assert 3_000 - 6 <= found[0].count <= 3_000
+    counted = endings.found(100)
+    assert [(e.text, e.across) for e in counted] == [("the same six words end this", True)]
+    assert 3_000 - 6 <= counted[0].count <= 3_000
     assert len(endings._found) < 25_000
 
 
@@ -225,17 +227,17 @@ def test_texts_are_not_held(tmp_path: Path) -> None:
 
 @given(st.text(st.characters(codec=None), max_size=60))
 def test_whatever_a_model_wrote_can_be_encoded_and_is_short(text: str) -> None:
-    found = kept(text * 200)
-    found.encode("utf-8")
-    assert len(found) < 4_100
+    shown = kept(text * 200)
+    shown.encode("utf-8")
+    assert len(shown) < 4_100
 
 
 def test_the_same_dump_gives_the_same_report(report: RolloutReport, tmp_path: Path) -> None:
     again = report_on(hacked(tmp_path / "again")).as_dict()
     first = report.as_dict()
     assert again.pop("path") != first.pop("path")
-    for found in (again, first):
-        for paid in (*found["best"], *found["worst"]):
+    for as_dict in (again, first):
+        for paid in (*as_dict["best"], *as_dict["worst"]):
             paid.pop("where")
     assert again == first
 

@@ -55,7 +55,7 @@ def test_steps_are_in_the_order_of_their_numbers_not_of_their_files_names(tmp_pa
     steps = {step: [verl_row(step, 0, k, "x", float(step)) for k in range(2)] for step in (1, 2, 9, 10, 11)}
     report = report_on(verl_dump(tmp_path / "d", steps))
     assert [entry["step"] for entry in report.as_dict()["steps"]] == [1, 2, 9, 10, 11]
-    assert report.ends("total") == (1.0, 11.0)
+    assert report.first_and_last("total") == (1.0, 11.0)
     assert report.best[0].step == 11
 
 
@@ -122,7 +122,7 @@ def test_the_scored_file_beside_the_scores_gives_the_texts(tmp_path: Path) -> No
     scores, data = scored(tmp_path)
     report = report_on(scores, data=data)
     assert report.best[0].text.endswith("#### 1")
-    assert report.best[0].gold == "1"
+    assert report.best[0].ground_truth == "1"
     assert report.words.mean == 6.0
 
 
@@ -231,7 +231,7 @@ BAD = {"output": "x", "score": 1, "step": 1, **by_term("a", 1.0)}
         ({**BAD, "step": None}, "`step` is missing; expected a whole number"),
         ({**BAD, "a/status": 99}, "`a/status` is 99; expected a status code"),
         ({"output": "x", "score": 1, "step": 1, "a": 1}, "`a/status` is missing; expected a number"),
-        ({"text": "x"}, "is no row of a verl dump; its fields are `text`"),
+        ({"text": "x"}, "is not a row of a verl dump; its fields are `text`"),
         ([1], "is a JSON list; expected one object a line"),
         (None, "is not JSON"),
     ],

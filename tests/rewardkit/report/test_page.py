@@ -66,9 +66,9 @@ KNOWN = {
 
 
 def test_no_tag_or_attribute_comes_from_a_text(hostile_page: str) -> None:
-    found = parsed(hostile_page)
-    assert {tag for tag, _ in found.tags} <= KNOWN
-    names = {name for _, attributes in found.tags for name in attributes}
+    page = parsed(hostile_page)
+    assert {tag for tag, _ in page.tags} <= KNOWN
+    names = {name for _, attributes in page.tags for name in attributes}
     assert names <= {
         "lang",
         "charset",
@@ -84,7 +84,7 @@ def test_no_tag_or_attribute_comes_from_a_text(hostile_page: str) -> None:
         "dir",
     }
     for attack in ATTACKS:
-        assert attack in found.text
+        assert attack in page.text
 
 
 def test_nothing_is_fetched_from_anywhere(hostile_page: str) -> None:
@@ -102,12 +102,12 @@ def test_the_page_can_be_written_and_shows_control_characters(hostile_page: str)
 
 
 def pictures(html: str) -> dict[str, ET.Element]:
-    found: dict[str, ET.Element] = {}
+    by_id: dict[str, ET.Element] = {}
     for tag, attributes in parsed(html).tags:
         if tag == "img":
             data = str(attributes["src"]).partition("base64,")[2]
-            found[str(attributes["id"])] = ET.fromstring(base64.b64decode(data))
-    return found
+            by_id[str(attributes["id"])] = ET.fromstring(base64.b64decode(data))
+    return by_id
 
 
 def texts_of(svg: ET.Element) -> list[str]:
@@ -115,11 +115,11 @@ def texts_of(svg: ET.Element) -> list[str]:
 
 
 def test_pictures_are_drawn_of_all_that_varies(plain_page: str) -> None:
-    found = pictures(plain_page)
+    drawn = pictures(plain_page)
     names = ("steps", "groups", "spread", "relations", "length", "statuses")
-    assert set(found) == {f"picture-{name}" for name in names}
-    assert {"total", "gsm8k", "length", "length in words"} <= set(texts_of(found["picture-steps"]))
-    assert "no_answer" in texts_of(found["picture-statuses"])
+    assert set(drawn) == {f"picture-{name}" for name in names}
+    assert {"total", "gsm8k", "length", "length in words"} <= set(texts_of(drawn["picture-steps"]))
+    assert "no_answer" in texts_of(drawn["picture-statuses"])
     assert plain_page.count('class="paid"') == 10
     assert "<script" not in plain_page
 

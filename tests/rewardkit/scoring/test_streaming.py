@@ -26,14 +26,14 @@ def test_the_tally_of_chunks_is_that_of_all_rows(chunks: list[list[str]]) -> Non
     for chunk in chunks:
         tally.add(program(Batch(chunk)))
     whole = program(Batch([text for chunk in chunks for text in chunk]))
-    found = tally.as_dict()
+    of_chunks = tally.as_dict()
     summary = whole.summary()
-    assert found["rows"] == len(whole)
-    for name, moments in {"total": found["total"], **found["terms"]}.items():
+    assert of_chunks["rows"] == len(whole)
+    for name, moments in {"total": of_chunks["total"], **of_chunks["terms"]}.items():
         np.testing.assert_allclose(moments["mean"], summary[f"{name}/mean"], rtol=1e-12)
         np.testing.assert_allclose(moments["std"], summary[f"{name}/std"], rtol=1e-9, atol=1e-9)
-    assert found["total"]["min"] == whole.total.min()
-    assert found["total"]["max"] == whole.total.max()
+    assert of_chunks["total"]["min"] == whole.total.min()
+    assert of_chunks["total"]["max"] == whole.total.max()
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +54,12 @@ def test_groups_stay_whole_and_rows_in_order(source: Rows, of: list[int], cuts: 
         size = cuts[len(chunks) % len(cuts)]
         chunks.append(Chunk(rows[at : at + size], range(at + 1, at + 1 + size), 0.0))
         at += size
-    found = list(whole_groups(source, chunks, limit))
-    seen = [row for chunk in found for row in chunk.rows]
+    whole_chunks = list(whole_groups(source, chunks, limit))
+    seen = [row for chunk in whole_chunks for row in chunk.rows]
     ends = [int(e) for e in np.cumsum(of)]
     assert seen == rows[: next((e for e in ends if limit is not None and e >= limit), len(rows))]
-    assert [n for chunk in found for n in chunk.numbers] == list(range(1, len(seen) + 1))
-    for chunk in found:
+    assert [n for chunk in whole_chunks for n in chunk.numbers] == list(range(1, len(seen) + 1))
+    for chunk in whole_chunks:
         assert chunk.rows[0]["i"] == 0  # begins with a group's first row
     cut = list(first_rows(chunks, limit))
     assert [row for chunk in cut for row in chunk.rows] == rows[:limit]

@@ -1,4 +1,4 @@
-"""A formula behind verl's oldest seam."""
+"""A formula behind verl's oldest integration point."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_score_values_and_statuses_under_the_same_keys() -> None:
     assert right.keys() == silent.keys() == unusable.keys()
 
 
-def test_routes_and_a_list_of_golds_from_parquet() -> None:
+def test_routes_and_a_list_of_ground_truths_from_parquet() -> None:
     score = compute_score_of("route({'a': exact(), 'b': length()}, by='data_source')")
     assert score("a", "four", np.array(["4", "four"], dtype=object))["score"] == 1.0
     assert score("b", "one two", "4")["score"] == 2.0
@@ -36,7 +36,7 @@ def test_routes_and_a_list_of_golds_from_parquet() -> None:
 @pytest.mark.parametrize(
     "formula", ["group_rank(length())", "length(unit='tokens')", "linear(0, 1, steps=5) * length()"]
 )
-def test_what_the_seam_cannot_carry_is_refused(formula: str) -> None:
+def test_what_the_trainer_cannot_carry_is_refused(formula: str) -> None:
     with pytest.raises(CompileError, match="verl-args"):
         compute_score_of(formula)
 
@@ -49,6 +49,6 @@ def test_verl_s_own_manager_takes_it() -> None:
 
     score = compute_score_of("length(0.1) + ends_with('.?!', min_words=0)")
     data = whole(["one two.", "three"])
-    found = NaiveRewardManager(tokenizer=TOKENIZER, num_examine=0, compute_score=score)(data, return_dict=True)
-    assert found["reward_tensor"].sum(-1).tolist() == pytest.approx([1.2, 0.1])
-    assert found["reward_extra_info"]["length"] == pytest.approx([0.2, 0.1])
+    paid = NaiveRewardManager(tokenizer=TOKENIZER, num_examine=0, compute_score=score)(data, return_dict=True)
+    assert paid["reward_tensor"].sum(-1).tolist() == pytest.approx([1.2, 0.1])
+    assert paid["reward_extra_info"]["length"] == pytest.approx([0.2, 0.1])

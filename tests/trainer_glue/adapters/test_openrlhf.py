@@ -40,10 +40,10 @@ def loaded(path: Path) -> Callable[..., dict[str, Any]]:
 
 def test_the_response_is_what_follows_the_prompt_up_to_the_end_marks(file: Path) -> None:
     texts = ["It is 42.<|im_end|>", "It is 42.<|im_end|>\n<|endoftext|><|endoftext|>", "43<|im_end|>", ""]
-    found = loaded(file)([PROMPT + text for text in texts], [PROMPT] * 4, ["42"] * 4)
-    assert found["rewards"].tolist() == pytest.approx([1.1, 1.1, 0, 0])
-    assert found["scores"].tolist() == pytest.approx([1, 1, 0, 0])
-    logs = {name: values.tolist() for name, values in found["extra_logs"].items()}
+    paid = loaded(file)([PROMPT + text for text in texts], [PROMPT] * 4, ["42"] * 4)
+    assert paid["rewards"].tolist() == pytest.approx([1.1, 1.1, 0, 0])
+    assert paid["scores"].tolist() == pytest.approx([1, 1, 0, 0])
+    logs = {name: values.tolist() for name, values in paid["extra_logs"].items()}
     assert logs["ends_with"] == [1, 1, 0, 0] and logs["gsm8k/status"] == [0, 0, 0, 2] and logs["unscored"] == [0] * 4
 
 
@@ -64,9 +64,9 @@ def test_a_query_that_does_not_begin_with_its_prompt_is_an_error(file: Path) -> 
 
 def test_an_unscored_row_is_counted_and_too_many_end_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     reward_func = reward_func_of("gsm8k()", unscored_limit=0.5)
-    found = reward_func([PROMPT + "#### 4"] * 3, [PROMPT] * 3, ["4", "four?", "5"])
-    assert found["rewards"].tolist() == [1, 0.5, 0], "the mean of the prompt's scored rows"
-    assert found["extra_logs"]["unscored"].tolist() == [0, 1, 0]
+    paid = reward_func([PROMPT + "#### 4"] * 3, [PROMPT] * 3, ["4", "four?", "5"])
+    assert paid["rewards"].tolist() == [1, 0.5, 0], "the mean of the prompt's scored rows"
+    assert paid["extra_logs"]["unscored"].tolist() == [0, 1, 0]
     assert "gsm8k could not score a row" in capsys.readouterr().err
     with pytest.raises(UnscoredError, match="so far could not be scored"):
         for _ in range(60):
@@ -76,7 +76,7 @@ def test_an_unscored_row_is_counted_and_too_many_end_the_run(capsys: pytest.Capt
 @pytest.mark.parametrize(
     "formula", ["group_rank(length())", "length().spread()", "route({'a': gsm8k()})", "schedule({0: 1}) * length()"]
 )
-def test_what_the_seam_cannot_carry_is_refused(formula: str) -> None:
+def test_what_the_trainer_cannot_carry_is_refused(formula: str) -> None:
     with pytest.raises(CompileError, match="OpenRLHF hands over"):
         reward_func_of(formula)
 
@@ -110,7 +110,7 @@ def test_openrlhf_s_own_executor_loads_and_calls_it(file: Path) -> None:
 
     executor = agent.SingleTurnAgentExecutor([str(file)])
     sampling = SimpleNamespace(max_tokens=64, logprobs=None)
-    found = asyncio.run(executor.execute(PROMPT, "42", sampling, 4096, Tokenizer(), Engine()))
-    assert found["reward"].item() == pytest.approx(1.1)
-    assert found["scores"].item() == pytest.approx(1.0)
-    assert found["extra_logs"]["gsm8k"].item() == 1.0
+    paid = asyncio.run(executor.execute(PROMPT, "42", sampling, 4096, Tokenizer(), Engine()))
+    assert paid["reward"].item() == pytest.approx(1.1)
+    assert paid["scores"].item() == pytest.approx(1.0)
+    assert paid["extra_logs"]["gsm8k"].item() == 1.0

@@ -35,10 +35,12 @@ def test_texts_messages_and_the_last_message_are_scored_alike() -> None:
     assert reward(prompts=PROMPTS[:1], completions=[turns]) == [3.0]
 
 
-def test_the_gold_column_tokens_and_the_step_reach_the_formula() -> None:
+def test_the_ground_truth_column_tokens_and_the_step_reach_the_formula() -> None:
     reward = RewardFunction("gsm8k() + schedule({0: 0, 5: 1}) * length(0.01, unit='tokens')", ground_truth="answer")
-    golds = ["4", "so 2 + 2 = 4\n#### 4", "6", "6"]
-    assert call(reward, "#### 4", "#### 4", "#### 4", "", answer=golds) == pytest.approx([1.06, 1.06, 0.06, 0.0])
+    ground_truths = ["4", "so 2 + 2 = 4\n#### 4", "6", "6"]
+    assert call(reward, "#### 4", "#### 4", "#### 4", "", answer=ground_truths) == pytest.approx(
+        [1.06, 1.06, 0.06, 0.0]
+    )
 
 
 def test_metrics_and_a_column_for_each_term() -> None:
@@ -62,12 +64,12 @@ def test_metrics_and_a_column_for_each_term() -> None:
 
 
 def test_unscored_is_none_and_too_much_of_it_stops_the_run(capsys: pytest.CaptureFixture[str]) -> None:
-    golds = ["4", None, "6", "6"]
+    ground_truths = ["4", None, "6", "6"]
     reward = RewardFunction("gsm8k()", unscored_limit=0.25)
-    assert call(reward, "#### 4", "#### 4", "#### 6", "", ground_truth=golds) == [1.0, None, 1.0, 0.0]
+    assert call(reward, "#### 4", "#### 4", "#### 6", "", ground_truth=ground_truths) == [1.0, None, 1.0, 0.0]
     assert capsys.readouterr().err.count("no ground truth") == 1
     with pytest.raises(UnscoredError, match="25% of 4 responses"):
-        call(RewardFunction("gsm8k()"), "#### 4", "#### 4", "#### 6", "", ground_truth=golds)
+        call(RewardFunction("gsm8k()"), "#### 4", "#### 4", "#### 6", "", ground_truth=ground_truths)
 
 
 def test_groups_are_compared_where_they_are_whole() -> None:
@@ -79,7 +81,7 @@ def test_groups_are_compared_where_they_are_whole() -> None:
         RewardFunction("group_rank(length())")
 
 
-def test_what_the_seam_cannot_carry_is_refused_before_the_run() -> None:
+def test_what_the_trainer_cannot_carry_is_refused_before_the_run() -> None:
     with pytest.raises(CompileError, match=r"\.total\(\)"):
         RewardFunction("length().spread()")
     with pytest.raises(ConfigError, match="no column 'gold'; it has answer, level"):

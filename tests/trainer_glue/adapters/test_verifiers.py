@@ -29,7 +29,7 @@ FORMULA = "gsm8k() + 0.1 * ends_with('.?!', min_words=0)"
 
 @pytest.mark.parametrize("formula", ["length().spread()", "length(unit='tokens')", "linear(0, 1, steps=5) * length()"])
 @pytest.mark.parametrize("build", [rubric_of, task_reward_of])
-def test_what_the_seam_cannot_carry_is_refused(build: Callable[[str], Any], formula: str) -> None:
+def test_what_the_trainer_cannot_carry_is_refused(build: Callable[[str], Any], formula: str) -> None:
     with pytest.raises(CompileError, match="verifiers"):
         build(formula)
     with pytest.raises(CompileError, match="compares the responses"):
@@ -72,41 +72,43 @@ def generate() -> Callable[..., list[dict[str, Any]]]:
         async def close(self) -> None: ...
 
     def run(rubric: Any, rows: list[tuple[str, Any, list[str]]], **options: Any) -> list[dict[str, Any]]:
-        data = Dataset.from_list([{"question": q, "answer": gold, "info": {}} for q, gold, _ in rows])
+        data = Dataset.from_list([{"question": q, "answer": ground_truth, "info": {}} for q, ground_truth, _ in rows])
         env = vf.SingleTurnEnv(dataset=data, rubric=rubric)
         each = len(rows[0][2])
         inputs = [row for row in env.get_dataset().to_list() for _ in range(each)]
         client = Client({q: texts for q, _, texts in rows})
-        found = asyncio.run(env.generate(inputs, client=client, model="list", on_progress=[], **options))
-        return sorted(found["outputs"], key=lambda row: row["example_id"])
+        results = asyncio.run(env.generate(inputs, client=client, model="list", on_progress=[], **options))
+        return sorted(results["outputs"], key=lambda row: row["example_id"])
 
     return run
 
 
 def test_an_environment_scores_by_the_formula_and_shows_every_term(generate: Any) -> None:
     rows = [("6 * 7?", "42", ["It is 42.", "43", ""]), ("1 + 1?", "2", ["2", "#### 2", "I say 3."])]
-    found = generate(rubric_of(FORMULA), rows)
-    assert [row["reward"] for row in found] == pytest.approx([1.1, 0, 0, 1, 1, 0.1])
-    assert found[0]["metrics"].items() >= {"gsm8k": 1.0, "ends_with": 1.0, "gsm8k/status": 0.0, "unscored": 0.0}.items()
-    assert found[2]["metrics"]["gsm8k/status"] == 2.0, "NO_ANSWER"
-    assert all(row["error"] is None for row in found)
+    outputs = generate(rubric_of(FORMULA), rows)
+    assert [row["reward"] for row in outputs] == pytest.approx([1.1, 0, 0, 1, 1, 0.1])
+    assert (
+        outputs[0]["metrics"].items() >= {"gsm8k": 1.0, "ends_with": 1.0, "gsm8k/status": 0.0, "unscored": 0.0}.items()
+    )
+    assert outputs[2]["metrics"]["gsm8k/status"] == 2.0, "NO_ANSWER"
+    assert all(row["error"] is None for row in outputs)
     alone = generate(rubric_of(FORMULA), rows, independent_scoring=True)
-    assert [row["reward"] for row in alone] == [row["reward"] for row in found]
+    assert [row["reward"] for row in alone] == [row["reward"] for row in outputs]
 
 
 def test_groups_are_one_prompt_s_rollouts_and_are_refused_one_by_one(generate: Any) -> None:
     rows = [("a?", "", ["a", "a b c", "a b"]), ("b?", "", ["a b c d", "a", "a b c"])]
-    found = generate(rubric_of("group_rank(length())"), rows)
-    assert [row["reward"] for row in found] == [0, 1, 0.5, 1, 0, 0.5]
+    outputs = generate(rubric_of("group_rank(length())"), rows)
+    assert [row["reward"] for row in outputs] == [0, 1, 0.5, 1, 0, 0.5]
     with pytest.raises(CompileError, match="independent_scoring"):
         generate(rubric_of("group_rank(length())"), rows, independent_scoring=True)
 
 
 def test_an_unscored_rollout_is_an_error_and_teaches_nothing(generate: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    found = generate(rubric_of("gsm8k()"), [("a?", "four", ["#### 4", "4"]), ("b?", "4", ["#### 4", "5"])])
-    assert [row["metrics"]["unscored"] for row in found] == [1, 1, 0, 0]
-    assert ["no score: gsm8k" in str(row["error"]) for row in found] == [True, True, False, False]
-    assert "gsm8k" not in found[0]["metrics"], "no value is shown as none, not as 0"
+    outputs = generate(rubric_of("gsm8k()"), [("a?", "four", ["#### 4", "4"]), ("b?", "4", ["#### 4", "5"])])
+    assert [row["metrics"]["unscored"] for row in outputs] == [1, 1, 0, 0]
+    assert ["no score: gsm8k" in str(row["error"]) for row in outputs] == [True, True, False, False]
+    assert "gsm8k" not in outputs[0]["metrics"], "no value is shown as none, not as 0"
     assert capsys.readouterr().err.count("gsm8k could not score a row") == 1
 
 
@@ -116,7 +118,7 @@ def test_a_judge_that_fails_on_one_rollout_leaves_its_group_s_mean(generate: Any
     assert "no verdict" in str(left_out["error"]) and right["error"] is None
 
 
-def traced(gold: Any, reply: str, formula: str) -> Any:
+def traced(ground_truth: Any, reply: str, formula: str) -> Any:
     """A task of verifiers.v1 whose trace holds one reply, scored by verifiers."""
     vf = pytest.importorskip("verifiers.v1", reason="needs verifiers 0.3 or newer: make test-verifiers")
     from verifiers.v1.graph import MessageNode
@@ -128,7 +130,7 @@ def traced(gold: Any, reply: str, formula: str) -> Any:
     class Sum(vf.Task[SumData]):  # type: ignore[misc, name-defined]
         paid = task_reward_of(formula)
 
-    task = Sum(SumData(prompt="6 * 7?", answer=gold))
+    task = Sum(SumData(prompt="6 * 7?", answer=ground_truth))
     trace = Trace(
         task=TraceTask(type="sum", data=task.data), agent=AgentInfo(config=vf.AgentConfig()), nodes=[
             MessageNode(message=vf.UserMessage(content="6 * 7?")),

@@ -42,9 +42,9 @@ def cut(tensor: torch.Tensor, sizes: tuple[int, ...], at: tuple[int, ...], place
     return tensor
 
 
-def whole(found: list[Region], locals_: dict[int, torch.Tensor], full: torch.Tensor) -> ShardedTensor:
+def whole(pieces: list[Region], locals_: dict[int, torch.Tensor], full: torch.Tensor) -> ShardedTensor:
     parts = []
-    for region in found:
+    for region in pieces:
         local = locals_[region.ranks[0]]
         assert region.shape == tuple(local.shape) or math.prod(region.shape) == local.numel() == 0
         if local.numel():
@@ -58,9 +58,9 @@ def test_pieces_give_the_tensor_back(case: Any, block_bytes: int) -> None:
     shape, mesh, placements = case
     full = torch.arange(math.prod(shape), dtype=torch.int32).reshape(shape)
     locals_ = {int(mesh[at]): cut(full, mesh.shape, at, placements) for at in np.ndindex(mesh.shape)}
-    found = regions(shape, mesh, placements, name="t")
-    assert sorted(rank for region in found for rank in region.ranks) == list(range(mesh.size))
-    tensor = whole(found, locals_, full)
+    pieces = regions(shape, mesh, placements, name="t")
+    assert sorted(rank for region in pieces for rank in region.ranks) == list(range(mesh.size))
+    tensor = whole(pieces, locals_, full)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tensors_module, "BLOCK_BYTES", block_bytes)
         blocks = [block.clone() for block in Buffer().blocks(tensor, torch.int32)]
@@ -79,8 +79,8 @@ def test_strided_shards_are_cut_from_the_right(size: int, fsdp: int, tp: int) ->
     for i, j in np.ndindex(fsdp, tp):
         by_tp = cut(full, (tp,), (j,), [SHARD0])
         locals_[int(mesh[i, j])] = cut(by_tp, (fsdp,), (i,), [SHARD0])
-    found = regions((size,), mesh, [Placement("strided", 0, tp), SHARD0], name="t")
-    assert torch.equal(rows(whole(found, locals_, full), 0, size), full.float())
+    pieces = regions((size,), mesh, [Placement("strided", 0, tp), SHARD0], name="t")
+    assert torch.equal(rows(whole(pieces, locals_, full), 0, size), full.float())
 
 
 @pytest.mark.parametrize(

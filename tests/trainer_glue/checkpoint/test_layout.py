@@ -23,10 +23,10 @@ def step(run: Path, number: int, ranks: int = 2, role: str = "actor") -> Path:
 def test_run_step_and_folder_are_the_same(tmp_path: Path) -> None:
     actor = step(tmp_path, 20)
     (tmp_path / "latest_checkpointed_iteration.txt").write_text("20")
-    found = [find(path) for path in (tmp_path, actor.parent, actor)]
-    assert {layout.folder for layout in found} == {actor}
-    assert {layout.step for layout in found} == {20}
-    assert found[0].world_size == 2  # without fsdp_config.json, from the names
+    layouts = [find(path) for path in (tmp_path, actor.parent, actor)]
+    assert {layout.folder for layout in layouts} == {actor}
+    assert {layout.step for layout in layouts} == {20}
+    assert layouts[0].world_size == 2  # without fsdp_config.json, from the names
 
 
 def test_latest_is_what_verl_names(tmp_path: Path) -> None:

@@ -56,10 +56,10 @@ def test_merged(made: Make, tmp_path: Path) -> None:
     assert report.lora == {"r": RANK, "lora_alpha": ALPHA, "merged": True}
     assert not (tmp_path / "out" / "adapter_config.json").exists()
     merged = trained(made(CASE)).merge_and_unload().state_dict()
-    found = load_file(tmp_path / "out" / "model.safetensors")
-    assert found.keys() == merged.keys()
+    written = load_file(tmp_path / "out" / "model.safetensors")
+    assert written.keys() == merged.keys()
     for name, tensor in merged.items():
-        torch.testing.assert_close(found[name], tensor, atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(written[name], tensor, atol=1e-6, rtol=1e-5)
 
 
 def test_alpha_from_nowhere_is_an_error(copy: Make, tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_adapter_only_merges_into_a_base_folder(adapter_only: Made, made: Make, 
     for name in ("adapter_config.json", "adapter_model.safetensors"):
         (base / name).unlink()
     convert(adapter_only.run, tmp_path / "out", base=str(base), merge_lora=True, verify_result=True)
-    found = load_file(tmp_path / "out" / "model.safetensors")
+    written = load_file(tmp_path / "out" / "model.safetensors")
     for name, tensor in load_file(tmp_path / "expected" / "model.safetensors").items():
-        assert torch.equal(found[name], tensor), name
+        assert torch.equal(written[name], tensor), name
     save_file({"other.weight": torch.zeros(2, 2)}, base / "model.safetensors")
     with pytest.raises(CheckpointError, match="not among the base model's tensors"):
         convert(adapter_only.run, tmp_path / "wrong", base=str(base), merge_lora=True)
@@ -174,11 +174,11 @@ def test_unusual_adapter(unusual: tuple[Path, torch.nn.Module], tmp_path: Path) 
 def test_unusual_adapter_merged(unusual: tuple[Path, torch.nn.Module], tmp_path: Path) -> None:
     actor, model = unusual
     convert(actor, tmp_path / "out", lora_alpha=6, merge_lora=True, verify_result=True)
-    found = load_file(tmp_path / "out" / "model.safetensors")
+    written = load_file(tmp_path / "out" / "model.safetensors")
     expected = model.merge_and_unload().state_dict()
-    assert found.keys() == expected.keys()
+    assert written.keys() == expected.keys()
     for name, tensor in expected.items():
-        torch.testing.assert_close(found[name], tensor, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(written[name], tensor, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

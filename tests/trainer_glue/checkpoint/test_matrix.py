@@ -22,12 +22,12 @@ KINDS = ("tied", "untied", "value", "lora")
 SOME = [f"{case}:{ranks}" for ranks, cases in DEFAULT.items() for case in cases]
 
 
-def assert_same_bits(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
-    assert found.keys() == expected.keys()
+def assert_same_bits(written: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
+    assert written.keys() == expected.keys()
     for name, tensor in expected.items():
-        assert found[name].dtype == tensor.dtype, name
-        assert found[name].shape == tensor.shape, name
-        assert torch.equal(found[name].view(torch.uint8), tensor.contiguous().view(torch.uint8)), name
+        assert written[name].dtype == tensor.dtype, name
+        assert written[name].shape == tensor.shape, name
+        assert torch.equal(written[name].view(torch.uint8), tensor.contiguous().view(torch.uint8)), name
 
 
 def check(made: Made, kind: str, out: Path) -> None:

@@ -55,19 +55,21 @@ def test_equal_to_verls_merger(name: str, shared_data: Path, tmp_path: Path) -> 
         assert (ours[key].dtype, ours[key].shape) == (tensor.dtype, tensor.shape)
         assert torch.equal(ours[key], tensor), key
     for file in ("config.json", "generation_config.json"):
-        found, expected = (json.loads((home / file).read_text()) for home in (tmp_path / "out", folder / MERGED[name]))
-        assert found == expected
+        written, expected = (
+            json.loads((home / file).read_text()) for home in (tmp_path / "out", folder / MERGED[name])
+        )
+        assert written == expected
     if name.startswith("lora"):
         adapter = folder / MERGED[name] / "lora_adapter"
         ours, theirs = (load_file(home / "adapter_model.safetensors") for home in (tmp_path / "out", adapter))
         assert ours.keys() == theirs.keys()
         for key, tensor in theirs.items():
             assert torch.equal(ours[key], tensor), key
-        found, expected = (
+        written, expected = (
             json.loads((home / "adapter_config.json").read_text()) for home in (tmp_path / "out", adapter)
         )
-        assert {*found["target_modules"]} == {*expected["target_modules"]}
-        assert all(found[key] == expected[key] for key in ("r", "lora_alpha", "task_type", "peft_type", "bias"))
+        assert {*written["target_modules"]} == {*expected["target_modules"]}
+        assert all(written[key] == expected[key] for key in ("r", "lora_alpha", "task_type", "peft_type", "bias"))
 
 
 def test_verls_trained_model_generates_the_same_tokens(shared_data: Path, tmp_path: Path) -> None:

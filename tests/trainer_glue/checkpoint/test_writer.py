@@ -39,11 +39,11 @@ def test_every_dtype_reads_back(tmp_path: Path) -> None:
     seen = []
     outputs = [Output(name, InMemory(name, tensor), tensor.dtype) for name, tensor in expected.items()]
     path = write_file(tmp_path / "a.safetensors", outputs, lambda output, block: seen.append(output.name))
-    found = load_file(path)
-    assert found.keys() == expected.keys()
+    written = load_file(path)
+    assert written.keys() == expected.keys()
     for name, tensor in expected.items():
-        assert (found[name].dtype, found[name].shape) == (tensor.dtype, tensor.shape)
-        assert torch.equal(found[name].reshape(-1).view(torch.uint8), tensor.reshape(-1).view(torch.uint8))
+        assert (written[name].dtype, written[name].shape) == (tensor.dtype, tensor.shape)
+        assert torch.equal(written[name].reshape(-1).view(torch.uint8), tensor.reshape(-1).view(torch.uint8))
     with safe_open(path, framework="pt") as file:
         assert file.metadata() == {"format": "pt"}
     assert set(seen) == expected.keys() - {"empty"}

@@ -63,11 +63,16 @@ def ray_here() -> Iterator[None]:
 
 
 def rows(n: int) -> list[dict[str, object]]:
-    """Right, wrong and missing answers, golds that are none, and rows that repeat."""
-    golds = ["1", "2", "1", None, "three"]
+    """Right, wrong and missing answers, ground truths that are none, and rows that repeat."""
+    ground_truths = ["1", "2", "1", None, "three"]
     texts = ["so it is.\n#### {}", "#### {}", "", "The answer is {}", "a b c d {}"]
     return [
-        {"response": texts[i % 5].format(i % 7), "ground_truth": golds[i % 11 % 5], "uid": f"q{i // 5}", "note": i}
+        {
+            "response": texts[i % 5].format(i % 7),
+            "ground_truth": ground_truths[i % 11 % 5],
+            "uid": f"q{i // 5}",
+            "note": i,
+        }
         for i in range(n)
     ]
 
@@ -76,10 +81,10 @@ def rows(n: int) -> list[dict[str, object]]:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     folder = tmp_path_factory.mktemp("data")
-    found = pa.Table.from_pylist(rows(7_000))
+    table = pa.Table.from_pylist(rows(7_000))
     for i, (start, end) in enumerate([(0, 4_500), (4_500, 4_500), (4_500, 4_800), (4_800, 7_000)], start=8):
-        parquet.write_table(found[start:end], folder / f"part-{i}.parquet", row_group_size=3_000)
-    parquet.write_table(found[:40], folder.with_name("few.parquet"))
+        parquet.write_table(table[start:end], folder / f"part-{i}.parquet", row_group_size=3_000)
+    parquet.write_table(table[:40], folder.with_name("few.parquet"))
     return folder
 
 
@@ -177,11 +182,11 @@ def test_ctrl_c_leaves_no_file_and_no_process(tmp_path):
 
 
 def _processes_with(variable: str) -> list[str]:
-    found = []
+    command_lines = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             if variable.encode() in (entry / "environ").read_bytes().split(b"\0"):
-                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+                command_lines.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
-    return found
+    return command_lines

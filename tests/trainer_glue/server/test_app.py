@@ -48,15 +48,15 @@ def test_it_equals_rewardkit_score_on_the_same_rows(tmp_path: Any) -> None:
     written: list[str] = []
     score_file(compile(formula), path, written.append)
     expected = [json.loads(line) for line in "".join(written).splitlines()]
-    found = client(formula).post("/score", json={"rows": rows}).json()["rows"]
-    assert found == [{k: v for k, v in row.items() if k != "group"} for row in expected]
+    answered = client(formula).post("/score", json={"rows": rows}).json()["rows"]
+    assert answered == [{k: v for k, v in row.items() if k != "group"} for row in expected]
 
 
 def test_health_names_the_formula() -> None:
-    found = client().get("/health").json()
-    assert found["status"] == "ok"
-    assert parse(found["formula"]) == parse(FORMULA)
-    assert found["fingerprint"] == fingerprint(parse(FORMULA))
+    answered = client().get("/health").json()
+    assert answered["status"] == "ok"
+    assert parse(answered["formula"]) == parse(FORMULA)
+    assert answered["fingerprint"] == fingerprint(parse(FORMULA))
 
 
 BAD = {
@@ -67,7 +67,7 @@ BAD = {
     "a row of text": (b'{"rows": ["a"]}', 422, "`rows`"),
     "no response": (json.dumps({"rows": [RIGHT, {"ground_truth": "1"}]}).encode(), 422, "rows[1] has no `response`"),
     "a number": (json.dumps({"rows": [{"response": 3}]}).encode(), 422, "rows[0]"),
-    "no gold at all": (json.dumps({"rows": [{"response": "a"}]}).encode(), 422, "`ground_truth`"),
+    "no ground truth at all": (json.dumps({"rows": [{"response": "a"}]}).encode(), 422, "`ground_truth`"),
     "a step of text": (json.dumps({"rows": [RIGHT], "step": "5"}).encode(), 422, "`step` is '5'"),
     "too many rows": (json.dumps({"rows": [RIGHT] * 4}).encode(), 413, "at most 3"),
     "too many bytes": (b" " * 2_000_000, 413, "1,000,000 bytes"),

@@ -46,10 +46,10 @@ class Served:
 
     def wait_for(self, pattern: str) -> str:
         deadline = time.monotonic() + 120
-        while not (found := re.search(pattern, self.said)):
+        while not (match := re.search(pattern, self.said)):
             assert time.monotonic() < deadline and self.process.poll() is None, self.said
             time.sleep(0.05)
-        return found[found.lastindex or 0]
+        return match[match.lastindex or 0]
 
     def formula(self) -> str:
         return str(httpx.get(f"http://{self.address}/health", timeout=60).json()["formula"])
@@ -61,10 +61,10 @@ class Served:
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    found = Served(tmp_path)
-    yield found
-    found.process.kill()
-    found.process.wait()
+    process_ = Served(tmp_path)
+    yield process_
+    process_.process.kill()
+    process_.process.wait()
 
 
 def test_a_restart_reads_the_reward_again_and_loses_no_request(served: Served) -> None:

@@ -60,17 +60,17 @@ def resolved(model: Path, data: Path, *overrides: str) -> Resolved:
     return resolve("small", [*files, "rewardkit.chat_template=llama-3", *overrides], reward="length(0.1, cap=1)")
 
 
-def model_config(found: Resolved) -> Any:
+def model_config(config_: Resolved) -> Any:
     """The model's config as verl's workers build it, tokenizer and all."""
     from omegaconf import OmegaConf
     from verl.utils.config import omega_conf_to_dataclass
 
-    return omega_conf_to_dataclass(OmegaConf.create(found.to_yaml()).actor_rollout_ref.model)
+    return omega_conf_to_dataclass(OmegaConf.create(config_.to_yaml()).actor_rollout_ref.model)
 
 
 def ids(tokenizer: Any, text: str) -> list[int]:
-    found: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
-    return found
+    token_ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return token_ids
 
 
 def test_trainer_rollout_filter_and_checkpoint_agree(base_model: Path, data: Path, tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_trainer_rollout_filter_and_checkpoint_agree(base_model: Path, data: Pat
     from verl.utils.dataset.rl_dataset import RLHFDataset
     from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token_builder
 
-    found = resolved(base_model, data)
-    tokenizer = model_config(found).tokenizer
+    config_ = resolved(base_model, data)
+    tokenizer = model_config(config_).tokenizer
     text = tokenizer.apply_chat_template(TALK, tokenize=False, add_generation_prompt=True)
     assert text.encode() == METAS.encode()
     expected = ids(tokenizer, METAS)
@@ -95,7 +95,7 @@ def test_trainer_rollout_filter_and_checkpoint_agree(base_model: Path, data: Pat
 
     kept = {}
     for limit in (len(expected), len(expected) - 1):
-        config = OmegaConf.create({**found.config["data"], "max_prompt_length": limit, "cache_dir": str(tmp_path)})
+        config = OmegaConf.create({**config_.config["data"], "max_prompt_length": limit, "cache_dir": str(tmp_path)})
         kept[limit] = len(RLHFDataset(str(data), tokenizer, config))
     assert list(kept.values()) == [8, 0], "the filter counts the tokens that the rollout sends"
 
@@ -103,7 +103,7 @@ def test_trainer_rollout_filter_and_checkpoint_agree(base_model: Path, data: Pat
 def test_an_instruct_model_keeps_its_own(base_model: Path, data: Path) -> None:
     own = "{% for m in messages %}[{{ m['content'] }}]{% endfor %}"
     (base_model / "chat_template.jinja").write_text(own)
-    found = resolved(base_model, data)
-    assert [f.code for f in found.diagnostics if f.code == "own-template"] == ["own-template"]
-    tokenizer = model_config(found).tokenizer
+    config_ = resolved(base_model, data)
+    assert [f.code for f in config_.diagnostics if f.code == "own-template"] == ["own-template"]
+    tokenizer = model_config(config_).tokenizer
     assert tokenizer.apply_chat_template(TALK, tokenize=False) == "[Be brief. ][\nTwo plus two?\n]"

@@ -32,14 +32,16 @@ def ids(text: str) -> list[int]:
     return TOKENIZER(text, add_special_tokens=False)["input_ids"]
 
 
-def single(text: str, *, gold: Any = "4", step: int | None = 7, **columns: Any) -> DataProto:
+def single(text: str, *, ground_truth: Any = "4", step: int | None = 7, **columns: Any) -> DataProto:
     """One trajectory as verl 0.9's agent loop hands it to the reward loop."""
     response = torch.tensor([ids(text)], dtype=torch.long)
     n = response.shape[1]
     values: dict[str, Any] = {
         "uid": "u1",
         "data_source": "openai/gsm8k",
-        "reward_model": {"style": "rule", "ground_truth": gold} if gold is not None else {"style": "rule"},
+        "reward_model": {"style": "rule", "ground_truth": ground_truth}
+        if ground_truth is not None
+        else {"style": "rule"},
         "extra_info": {"split": "train"},
         "raw_prompt": [{"role": "user", "content": "What is 2 + 2?"}],
         "response_len": n,
@@ -106,7 +108,7 @@ def test_run_single_gives_the_total_and_every_term() -> None:
 def test_every_row_has_the_same_numeric_keys() -> None:
     m = manager("when(gsm8k(), 1 + 0.2*length(0.1, cap=1), 0)")
     texts = ["#### 4", "#### 5", "", "   ", "no answer", "#### 3 #### 4 #### 5"]
-    results = run(m, *[single(t, step=None) for t in texts], single("#### 4", gold=None, step=None))
+    results = run(m, *[single(t, step=None) for t in texts], single("#### 4", ground_truth=None, step=None))
     keys = {tuple(r["reward_extra_info"]) for r in results}
     assert len(keys) == 1
     for r in results:
@@ -114,8 +116,8 @@ def test_every_row_has_the_same_numeric_keys() -> None:
         assert np.isfinite(r["reward_score"])
 
 
-def test_a_row_without_gold_is_unscored_and_not_a_zero_in_the_logs() -> None:
-    (result,) = run(manager("gsm8k()"), single("#### 4", gold=None))
+def test_a_row_without_ground_truth_is_unscored_and_not_a_zero_in_the_logs() -> None:
+    (result,) = run(manager("gsm8k()"), single("#### 4", ground_truth=None))
     info = result["reward_extra_info"]
     assert info.pop("gsm8k/ms") >= 0
     assert info == {"gsm8k": None, "gsm8k/status": Status.BAD_GOLD, "unscored": 1.0}
@@ -162,18 +164,18 @@ def brief(sample: Sample) -> float:
 
 def test_event_loops_in_several_threads_get_their_own_answers() -> None:
     m = manager(brief())
-    found: list[float] = []
+    totals: list[float] = []
 
     def serve() -> None:
         for _ in range(20):
-            found.extend(r["reward_score"] for r in run(m, *[single("a b")] * 3))
+            totals.extend(r["reward_score"] for r in run(m, *[single("a b")] * 3))
 
     threads = [threading.Thread(target=serve, daemon=True) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(20)
-    assert found == [1.0] * 180
+    assert totals == [1.0] * 180
     assert len(m._queue) == 0
 
 
@@ -346,8 +348,8 @@ def test_a_pattern_puts_the_reward_on_the_token_that_ends_it() -> None:
 
 def test_an_unscored_row_gets_the_mean_of_its_group() -> None:
     texts = ["#### 4", "#### 5", "#### 4", "#### 4"]
-    golds = [{"ground_truth": g} for g in ("4", "4", None, "4")]
-    data = whole(texts, reward_model=golds, uid=["g", "g", "g", "h"])
+    ground_truths = [{"ground_truth": g} for g in ("4", "4", None, "4")]
+    data = whole(texts, reward_model=ground_truths, uid=["g", "g", "g", "h"])
     assert manager("gsm8k()", unscored_limit=0.5)(data).sum(-1).tolist() == [1.0, 0.0, 0.5, 1.0]
     with pytest.raises(UnscoredError, match=r"25% of 4 .*gsm8k: 1 BAD_GOLD"):
         manager(gsm8k())(data)

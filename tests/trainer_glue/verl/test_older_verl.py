@@ -102,16 +102,16 @@ def test_the_batched_manager(version: str, tmp_path: Path, tokenizer_folder: Pat
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found["version"] == version
-    assert found["file"].startswith(str(tmp_path))
+    printed = json.loads(done.stdout.splitlines()[-1])
+    assert printed["version"] == version
+    assert printed["file"].startswith(str(tmp_path))
     assert "[prompt] a b c d" in done.stdout
-    assert found["dtype"] == "torch.float32"
-    assert not any(found["extra"]["unscored"])
-    expected = program_totals(formula, found["texts"])
-    assert [sum(line) for line in found["rewards"]] == pytest.approx(expected, abs=1e-6)
-    placed = [[value != 0 for value in line] for line in found["rewards"]]
-    for text, ours, naive in zip(found["texts"], placed, found["places"], strict=True):
+    assert printed["dtype"] == "torch.float32"
+    assert not any(printed["extra"]["unscored"])
+    expected = program_totals(formula, printed["texts"])
+    assert [sum(line) for line in printed["rewards"]] == pytest.approx(expected, abs=1e-6)
+    placed = [[value != 0 for value in line] for line in printed["rewards"]]
+    for text, ours, naive in zip(printed["texts"], placed, printed["places"], strict=True):
         assert ours == naive or not text, "paid where verl's own manager pays"
 
 

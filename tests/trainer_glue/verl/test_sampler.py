@@ -60,7 +60,7 @@ def sampler(formula: str, tokenizer: str | None = None, **options: Any) -> Any:
     )
 
 
-def put(tq: Any, formula: str, groups: dict[str, list[str]], *, gold: Any = "4", step: int = 7) -> None:
+def put(tq: Any, formula: str, groups: dict[str, list[str]], *, ground_truth: Any = "4", step: int = 7) -> None:
     """Groups of responses, scored by the reward loop's manager and stored as verl's agent loop stores them."""
     from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
@@ -71,7 +71,7 @@ def put(tq: Any, formula: str, groups: dict[str, list[str]], *, gold: Any = "4",
     for uid, texts in groups.items():
         for session, text in enumerate(texts):
             tokens = torch.tensor(ids(text), dtype=torch.long)
-            (result,) = run(manager, single(text, gold=gold, step=step, uid=uid))
+            (result,) = run(manager, single(text, ground_truth=ground_truth, step=step, uid=uid))
             scores = torch.zeros(len(tokens))
             if len(tokens):
                 scores[-1] = result["reward_score"]
@@ -83,7 +83,7 @@ def put(tq: Any, formula: str, groups: dict[str, list[str]], *, gold: Any = "4",
                     "response_mask": torch.ones_like(tokens),
                     "rm_scores": scores,
                     "data_source": "openai/gsm8k",
-                    "reward_model": {"ground_truth": gold},
+                    "reward_model": {"ground_truth": ground_truth},
                     "extra_info": {"index": session},
                     "raw_prompt": [{"role": "user", "content": "What is 2 + 2?"}],
                     "extra_fields": {"reward_extra_info": result["reward_extra_info"]},
@@ -138,9 +138,9 @@ def test_several_turns_are_paid_as_a_whole_batch_is(
     batch, metrics = sampler(formula, tokenizer_folder).sample(7, "train", 1)
     data = batch_of(turns)
     expected = RewardManager(tokenizer=byte_tokenizer(), reward=formula)(data)
-    found = stored(clean, batch)
+    rows = stored(clean, batch)
     for i, parts in enumerate(turns):
-        line = found[f"u1_{i}_0"]
+        line = rows[f"u1_{i}_0"]
         assert line.tolist() == pytest.approx(expected[i, : len(line)].tolist(), abs=1e-6), parts
         assert not line[~data.batch["response_mask"][i, : len(line)].bool()].any()
     assert metrics["reward/total/mean"] == pytest.approx(expected.sum(-1).mean().item())
@@ -190,9 +190,9 @@ def test_group_relative_and_placed_rewards_equal_the_program_s_own(clean: Any, t
 
     decoder = Decoder(byte_tokenizer())
     expected = scores.token_rewards(mask, token_ends=lambda i: decoder.token_ends(tokens[i]))
-    found = stored(clean, batch)
+    rows = stored(clean, batch)
     for i, (uid, session) in enumerate((u, s) for u, group in groups.items() for s in range(len(group))):
-        line = found[f"{uid}_{session}_0"]
+        line = rows[f"{uid}_{session}_0"]
         assert line.tolist() == pytest.approx(expected[i, : len(tokens[i])].tolist(), abs=1e-6)
     assert metrics["reward/total/mean"] == pytest.approx(scores.total.mean())
 
@@ -200,12 +200,12 @@ def test_group_relative_and_placed_rewards_equal_the_program_s_own(clean: Any, t
 def test_unscored_rows_teach_nothing_and_too_many_stop_the_run(clean: Any) -> None:
     formula = "length(0.1) + gsm8k()"
     put(clean, formula, {"u1": ["a #### 4", "a b #### 4", "c"]})
-    put(clean, formula, {"u2": ["a b c d"]}, gold=None)
+    put(clean, formula, {"u2": ["a b c d"]}, ground_truth=None)
     batch, metrics = sampler(formula, unscored_limit=0.5).sample(7, "train", 2)
     assert metrics["reward/unscored"] == 0.25
     assert metrics["reward/gsm8k/status/bad_gold"] == 0.25
     assert stored(clean, batch)["u2_0_0"].sum() == 0.0
-    put(clean, formula, {"u3": ["a b c d"]}, gold=None)
+    put(clean, formula, {"u3": ["a b c d"]}, ground_truth=None)
     with pytest.raises(UnscoredError, match=r"100% of 1 .*gsm8k: 1 BAD_GOLD"):
         sampler(formula).sample(7, "train", 1)
 

@@ -133,7 +133,7 @@ def test_word_problems_are_right_and_in_gsm8k_form() -> None:
         for sign, do in (("+", int.__add__), ("-", int.__sub__), ("*", int.__mul__), ("/", int.__floordiv__)):
             if sign in left:
                 a, b = map(int, left.split(sign))
-                assert do(a, b) == int(right) == int(p.gold) >= 0
+                assert do(a, b) == int(right) == int(p.ground_truth) >= 0
                 break
         else:
             pytest.fail(f"no operation in {json.dumps(shown)}")

@@ -34,10 +34,10 @@ def ask(config: dict[str, Any]) -> list[dict[str, str]]:
     from verl.trainer.ppo.utils import need_critic, need_reference_policy
     from verl.utils.config import omega_conf_to_dataclass, validate_config
 
-    found: dict[str, dict[str, str]] = {}
+    by_message: dict[str, dict[str, str]] = {}
     if importlib.util.find_spec("vllm") is None and _asks_vllm(config):
         message = "vllm is not installed here: verl's check of the rank was left out"
-        found[message] = {"key": f"{_MODEL}.lora_rank", "message": message, "severity": "warning"}
+        by_message[message] = {"key": f"{_MODEL}.lora_rank", "message": message, "severity": "warning"}
         config = {**config, "actor_rollout_ref": {**config["actor_rollout_ref"], "model": {}}}
     whole = OmegaConf.create(config)
     reference, critic = bool(need_reference_policy(whole)), bool(need_critic(whole))
@@ -54,8 +54,10 @@ def ask(config: dict[str, Any]) -> list[dict[str, str]]:
         except (*_ERRORS, InstantiationException, OmegaConfBaseException) as e:
             message, inner = _message(e)
             place = inner or section
-            found.setdefault(message, {"key": _key(message, place, config), "message": message, "severity": "error"})
-    return list(found.values())
+            by_message.setdefault(
+                message, {"key": _key(message, place, config), "message": message, "severity": "error"}
+            )
+    return list(by_message.values())
 
 
 def _asks_vllm(config: dict[str, Any]) -> bool:
@@ -93,9 +95,9 @@ def _key(message: str, place: str, config: dict[str, Any]) -> str:
         for path in (name, f"{place}.{leaf}", f"actor_rollout_ref.{name}"):
             if "." in path and _is_key(path, config):
                 return path
-        found = [f"{s}.{leaf}" for s in (*_SECTIONS, _REF, "data", "critic") if _is_key(f"{s}.{leaf}", config)]
-        if "_" in leaf and found:
-            return found[0]
+        keys = [f"{s}.{leaf}" for s in (*_SECTIONS, _REF, "data", "critic") if _is_key(f"{s}.{leaf}", config)]
+        if "_" in leaf and keys:
+            return keys[0]
     return place
 
 
@@ -110,8 +112,8 @@ def main() -> None:
     with contextlib.redirect_stdout(sys.stderr):
         import verl.trainer.ppo.utils  # noqa: F401
 
-        found = ask(json.load(sys.stdin))
-    print(json.dumps(found))
+        answers = ask(json.load(sys.stdin))
+    print(json.dumps(answers))
 
 
 if __name__ == "__main__":

@@ -72,7 +72,8 @@ def _sizes(config: Mapping[str, Any], rows: int | None, ranks: int) -> _Found:
     elif batch % mini:
         divisor = next(m for m in range(mini, 0, -1) if batch % m == 0)
         message = (
-            f"is {mini}, and data.train_batch_size={batch} is no multiple of it: verl fills the last one with padding"
+            f"is {mini}, and data.train_batch_size={batch} is not a multiple of it: "
+            "verl fills the last one with padding"
         )
         yield "note-batch-size", _MINI, message, f"{divisor} divides it"
     if (mini * n) % ranks:
@@ -84,7 +85,7 @@ def _sizes(config: Mapping[str, Any], rows: int | None, ranks: int) -> _Found:
     parallel = _get(config, f"{_ROLLOUT}.tensor_model_parallel_size")
     if isinstance(parallel, int) and parallel >= 1 and ranks % parallel:
         divisors = ", ".join(str(d) for d in range(1, ranks + 1) if ranks % d == 0)
-        message = f"is {parallel}, and {ranks} ranks are no multiple of it"
+        message = f"is {parallel}, and {ranks} ranks are not a multiple of it"
         yield "parallel-size", f"{_ROLLOUT}.tensor_model_parallel_size", message, f"one of {divisors}"
     if n == 1 and _get(config, "algorithm.adv_estimator") == "grpo":
         message = "is 1: GRPO compares the responses to one prompt, and one alone has nothing to compare with"

@@ -27,12 +27,12 @@ def verl_comments(verl: Verl, groups: tuple[str, ...] = ()) -> Mapping[str, str]
 
 @functools.lru_cache(maxsize=2)
 def _comments(folder: Path, groups: tuple[str, ...]) -> Mapping[str, str]:
-    found: dict[str, str] = {}
+    comments: dict[str, str] = {}
     for file, package in _files(folder, groups):
         path = folder / f"{file}.yaml"
         if path.is_file():
-            found.update(_of_file(path, package))
-    return found
+            comments.update(_of_file(path, package))
+    return comments
 
 
 def _files(folder: Path, groups: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -67,8 +67,8 @@ def _of_section(node: yaml.MappingNode, prefix: str, lines: list[str]) -> Iterat
 
 def _above(lines: list[str], number: int) -> str:
     """The comment lines that end right above a line, as one text."""
-    found: list[str] = []
+    lines_above: list[str] = []
     while number > 0 and (match := _RULER.match(lines[number - 1].strip())):
-        found.insert(0, match["text"].lstrip("# ").strip())
+        lines_above.insert(0, match["text"].lstrip("# ").strip())
         number -= 1
-    return " ".join(part for part in found if part)
+    return " ".join(part for part in lines_above if part)

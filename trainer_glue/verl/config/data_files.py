@@ -20,7 +20,7 @@ REMOTE: Final = ("hdfs://", "s3://", "gs://", "oss://", "tos://")
 _WRITER: Final = "rewardkit data gsm8k --from FILE.jsonl --out DIR writes such files"
 _JSON: Final = (".json", ".jsonl")
 CHECKED_ROWS: Final = 1_000
-"""Rows of a file whose golds are graded before a run: some 0.2 s for formulas. `rewardkit data check` looks at all."""
+"""Rows of a file whose ground truths are graded before a run: some 0.2 s. `rewardkit data check` looks at all."""
 
 
 def check_data(
@@ -35,10 +35,10 @@ def check_data(
             break
         path, total = f"data.{key}", 0
         for name in file_names(config["data"][key]):
-            found, count = _check_file(path, name, config["data"]["prompt_key"], needs, formula, where)
-            if reward is not None and count is not None and not errors(found):
-                found += _gradable(path, name, reward, where)
-            diagnostics += found
+            of_file, count = _check_file(path, name, config["data"]["prompt_key"], needs, formula, where)
+            if reward is not None and count is not None and not errors(of_file):
+                of_file += _gradable(path, name, reward, where)
+            diagnostics += of_file
             total = -1 if count is None or total < 0 else total + count
         rows[key] = None if total < 0 else total
     return diagnostics, rows["train_files"]
@@ -79,16 +79,16 @@ def _check_file(
         return error("unreadable-file", f"{path} can't be read: {str(e).splitlines()[0]}")
     if rows == 0:
         return error("no-rows", f"{path} has no rows")
-    found = [
+    diagnostics = [
         ConfigDiagnostic(code, f"{path} {message}", where(key), hint, key=key)
         for code, message, hint in _columns(columns, prompt_key, needs, formula)
     ]
-    if not found and "ground_truth" in needs:
-        found = [
+    if not diagnostics and "ground_truth" in needs:
+        diagnostics = [
             ConfigDiagnostic("no-ground-truth", f"{path} {m}", where(key), severity=s, key=key)
-            for m, s in _golds(path, rows)
+            for m, s in _truths(path, rows)
         ]
-    return found, rows
+    return diagnostics, rows
 
 
 def _gradable(key: str, name: str, reward: RewardSource, where: Where) -> list[ConfigDiagnostic]:
@@ -102,7 +102,7 @@ def _gradable(key: str, name: str, reward: RewardSource, where: Where) -> list[C
         checked = check_file(reward.reward, path, faults.append, limit=CHECKED_ROWS)
     except DataError as e:
         return [ConfigDiagnostic("ungradable", e.message, where(key), e.hint, key=key)]
-    if path.suffix == ".parquet":  # those without a gold are counted over all rows already
+    if path.suffix == ".parquet":  # those without a ground truth are counted over all rows already
         faults = [f for f in faults if not f.message.startswith("no ground truth")]
     if not faults:
         return []
@@ -124,7 +124,7 @@ def _columns(
         yield "wrong-column", message, _WRITER
     if "ground_truth" in needs and not _has_field(columns.get("reward_model"), "ground_truth"):
         message = f"has no reward_model.ground_truth, which the formula {formula} needs; {has}"
-        yield "missing-column", message, "grade against a gold, or leave the graded term out of the formula"
+        yield "missing-column", message, "grade against a ground truth, or leave the graded term out of the formula"
     for column in ("data_source", "extra_info"):
         if column in needs and column not in columns:
             yield "missing-column", f"has no column {column!r}, which the formula {formula} needs; {has}", _WRITER
@@ -168,16 +168,16 @@ def _has_field(column: Any, name: str) -> bool:
     return column is not None and pyarrow.types.is_struct(column) and column.get_field_index(name) >= 0
 
 
-def _golds(path: Path, rows: int) -> Iterator[tuple[str, Severity]]:
-    """What is missing among the gold answers of a parquet file: all of them is an error, some a warning."""
+def _truths(path: Path, rows: int) -> Iterator[tuple[str, Severity]]:
+    """What is missing among the ground truths of a parquet file: all of them is an error, some a warning."""
     if path.suffix != ".parquet":
         return
     import pyarrow.compute as pc
     import pyarrow.parquet
 
     table = pyarrow.parquet.read_table(path, columns=["reward_model"])
-    golds = pc.struct_field(table["reward_model"].combine_chunks(), "ground_truth")
-    missing = golds.null_count
+    ground_truths = pc.struct_field(table["reward_model"].combine_chunks(), "ground_truth")
+    missing = ground_truths.null_count
     if missing == rows:
         yield "has a null reward_model.ground_truth in every row", Severity.ERROR
     elif missing:

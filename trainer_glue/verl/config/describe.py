@@ -66,14 +66,14 @@ def describe(field: str) -> Description:
     """
     key = full_key(field.strip())
     defaults, schema, comments = _installed()
-    found = OWN.find(key) if key.partition(".")[0] == SECTION else schema.find(key)
+    described = OWN.find(key) if key.partition(".")[0] == SECTION else schema.find(key)
     dead = dead_key(key, "set", schema)
-    if dead is not None and (found is None or dead.severity == "error"):
+    if dead is not None and (described is None or dead.severity == "error"):
         raise ConfigError(f"{key} {dead.message}", hint=dead.hint)
-    if found is None:
+    if described is None:
         hint = suggest(key, schema) or "rewardkit config schema lists what users set"
         raise ConfigError(f"verl has no key {key}", hint=hint)
-    return _description(key, found, defaults, comments)
+    return _description(key, described, defaults, comments)
 
 
 def _installed() -> tuple[dict[str, Any], Key, Mapping[str, str]]:
@@ -83,17 +83,17 @@ def _installed() -> tuple[dict[str, Any], Key, Mapping[str, str]]:
 
 def _described(defaults: dict[str, Any], schema: Key, comments: Mapping[str, str]) -> Iterator[Description]:
     for key in SETTINGS:
-        found = OWN.find(key) if key.startswith(f"{SECTION}.") else schema.find(key)
-        if found is not None:
-            yield _description(key, found, defaults, comments)
+        described = OWN.find(key) if key.startswith(f"{SECTION}.") else schema.find(key)
+        if described is not None:
+            yield _description(key, described, defaults, comments)
 
 
-def _description(key: str, found: Key, defaults: Mapping[str, Any], comments: Mapping[str, str]) -> Description:
+def _description(key: str, described: Key, defaults: Mapping[str, Any], comments: Mapping[str, str]) -> Description:
     setting = SETTINGS.get(key, Setting(key, ""))
-    below = tuple(name for name in found.children if name != "_target_")
+    below = tuple(name for name in described.children if name != "_target_")
     return Description(
         key=key,
-        types="a section" if below else in_words(found),
+        types="a section" if below else in_words(described),
         default=setting.default if key.startswith(f"{SECTION}.") else None if below else dig(defaults, key),
         about=setting.about,
         expected=setting.expected,

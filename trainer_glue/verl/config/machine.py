@@ -33,10 +33,10 @@ def wire_machine(
     if not accelerator and gpus and ranks is None:
         message = f"this config is for {gpus} GPUs, and there is no accelerator here"
         hint = f"on this machine: {PER_NODE}=1 {NODES}=1"
-        found = [ConfigDiagnostic("no-accelerator", message, written.where(PER_NODE), hint, key=PER_NODE)]
+        diagnostics = [ConfigDiagnostic("no-accelerator", message, written.where(PER_NODE), hint, key=PER_NODE)]
         if dry_run:
-            return gpus, True, found
-        return gpus, False, found
+            return gpus, True, diagnostics
+        return gpus, False, diagnostics
     if ranks is None and not accelerator and not written.is_set(PER_NODE):
         ranks = 1
     if ranks is not None:

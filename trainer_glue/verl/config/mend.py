@@ -23,13 +23,13 @@ _BLOCK: Final = re.compile(
 
 def mend(text: str) -> tuple[str, int | None]:
     """The text with the block as YAML, and the line that was mended: None where there is no such block."""
-    found = _BLOCK.search(text)
-    if found is None:
+    block = _BLOCK.search(text)
+    if block is None:
         return text, None
-    start, end = found.span("word")
+    start, end = block.span("word")
     line = text.count("\n", 0, start)
     mended = f"{text[:start]}name: {text[start:end]}{text[end:]}"
-    return _aligned(mended, line, len(found["inner"])), line + 1
+    return _aligned(mended, line, len(block["inner"])), line + 1
 
 
 def _aligned(text: str, line: int, column: int) -> str:

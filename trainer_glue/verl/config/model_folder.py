@@ -23,14 +23,18 @@ def check_model(section: Mapping[str, Any], key: str, where: Where) -> list[Conf
     if not isinstance(path, str):
         return []
     tokenizer = section.get("tokenizer_path") or path
-    found = list(_check_folder(path, f"{key}.path", where, tokenizer=tokenizer == path, weights=True))
+    diagnostics = list(_check_folder(path, f"{key}.path", where, tokenizer=tokenizer == path, weights=True))
     if tokenizer != path:
-        found += _check_folder(tokenizer, f"{key}.tokenizer_path", where, tokenizer=True, weights=False)
-    if not found and not section.get("custom_chat_template") and not has_chat_template(Path(tokenizer).expanduser()):
+        diagnostics += _check_folder(tokenizer, f"{key}.tokenizer_path", where, tokenizer=True, weights=False)
+    if (
+        not diagnostics
+        and not section.get("custom_chat_template")
+        and not has_chat_template(Path(tokenizer).expanduser())
+    ):
         message = f"the tokenizer in {tokenizer} has no chat template, and verl's prompts are chat messages"
         hint = "set rewardkit.chat_template: llama-3 (or chatml)"
-        found.append(ConfigDiagnostic("no-chat-template", message, where(f"{key}.path"), hint, key=f"{key}.path"))
-    return found
+        diagnostics.append(ConfigDiagnostic("no-chat-template", message, where(f"{key}.path"), hint, key=f"{key}.path"))
+    return diagnostics
 
 
 def has_chat_template(folder: Path) -> bool:
@@ -51,7 +55,7 @@ def _check_folder(name: str, key: str, where: Where, *, tokenizer: bool, weights
         for code, message, hint in _missing(folder, tokenizer=tokenizer, weights=weights):
             yield ConfigDiagnostic(code, f"{folder} {message}", where(key), hint, key=key)
     elif _HUB_ID.fullmatch(name) and not folder.parent.is_dir():
-        message = f"{name} is no folder here: taken for a hub id, and not checked"
+        message = f"{name} is not a folder on this machine: it is taken for a hub id and not checked"
         yield ConfigDiagnostic("not-checked", message, where(key), key=key)
     elif folder.is_file():
         hint = "convert it to a Hugging Face folder first"

@@ -50,7 +50,7 @@ def recipe(name: str) -> Recipe:
     path = FOLDER / f"{name}.yaml"
     if name not in recipe_names():
         hint = did_you_mean(name, recipe_names()) or f"one of {', '.join(recipe_names())}"
-        raise ConfigError(f"there is no recipe {name!r}", hint=hint)
+        raise ConfigError(f"unknown recipe: {name!r}", hint=hint)
     head = takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
     return Recipe(name, path, " ".join(line.lstrip("# ").strip() for line in head))
 
@@ -74,4 +74,4 @@ def config_path(source: str | Path) -> tuple[Path, str | None]:
             f"the config file {path} {what}", hint=f"a YAML file, or a recipe: {', '.join(recipe_names())}"
         )
     hint = did_you_mean(text, recipe_names()) or "give a YAML file, or one of the recipes"
-    raise ConfigError(f"{text!r} is no recipe ({', '.join(recipe_names())}) and no file", hint=hint)
+    raise ConfigError(f"unknown recipe or file: {text!r} (recipes: {', '.join(recipe_names())})", hint=hint)

@@ -21,13 +21,13 @@ from trainer_glue.verl.config.batches import check_batches
 from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.data_files import check_data
 from trainer_glue.verl.config.diagnostics import ConfigDiagnostic, ConfigErrors, raise_errors
-from trainer_glue.verl.config.draft import Check, Draft
 from trainer_glue.verl.config.idle_keys import check_idle
 from trainer_glue.verl.config.keys import check_key, check_keys
 from trainer_glue.verl.config.machine import ROLLOUT, wire_machine
 from trainer_glue.verl.config.model_folder import check_model
 from trainer_glue.verl.config.overrides import Override, parse_overrides
 from trainer_glue.verl.config.recipes import DEFAULT, DEFAULT_FOR_MODEL, config_path
+from trainer_glue.verl.config.resolved_config import Check, ResolvedConfig
 from trainer_glue.verl.config.schema import Key
 from trainer_glue.verl.config.values import check_values
 from trainer_glue.verl.config.wiring import (
@@ -36,7 +36,7 @@ from trainer_glue.verl.config.wiring import (
     TRAIN,
     VAL,
     assets_folder,
-    check_seams,
+    check_integration,
     find_reward,
     wire_files,
     wire_reward,
@@ -148,7 +148,7 @@ def resolve(
             _apply(config, o)
     if out is not None:
         put(config, OUT, str(out))
-    diagnostics += check_seams(config, written)
+    diagnostics += check_integration(config, written)
     if paid_by is not None:
         wire_reward(config, paid_by)
     diagnostics += wire_template(config, own, written)
@@ -167,7 +167,9 @@ def resolve(
         diagnostics += check_values(trusted, written.where)
         diagnostics += check_idle(trusted, composed(verl, written.groups)[0], written)
         if check is not None:
-            diagnostics += check(Draft(trusted, paid_by, rows, world, on_accelerator, present, made, written.where))
+            diagnostics += check(
+                ResolvedConfig(trusted, paid_by, rows, world, on_accelerator, present, made, written.where)
+            )
     warnings = raise_errors(_softened(diagnostics) if dry_run else diagnostics)
     assert filled is not None and paid_by is not None  # neither is None without an error
     seed = dig(filled, "data.seed")
@@ -200,13 +202,13 @@ def _read(source: str | Path | None, overrides: list[Override]) -> tuple[Written
 
 
 def _check_keys(written: Written, schema: Key) -> list[ConfigDiagnostic]:
-    found = check_keys(written.theirs, schema, written.where)
+    diagnostics = check_keys(written.theirs, schema, written.where)
     for o in written.verl_overrides:
         if o.action in ("set", "add"):
-            found += check_key(o.key, o.value, schema, written.where, new=o.action == "add")
+            diagnostics += check_key(o.key, o.value, schema, written.where, new=o.action == "add")
         elif o.action == "delete" and schema.find(o.key) is None:
-            found += check_key(o.key, None, schema, written.where)
-    return found
+            diagnostics += check_key(o.key, None, schema, written.where)
+    return diagnostics
 
 
 def _apply(config: dict[str, Any], override: Override) -> None:
@@ -264,8 +266,8 @@ def _check_whole(
     if TRAIN not in made:
         rows = None
         if not invalid & {TRAIN, VAL, "data.prompt_key"}:
-            found, rows = check_data(trusted, reward, written.where)
-            diagnostics += found
+            of_data, rows = check_data(trusted, reward, written.where)
+            diagnostics += of_data
     for key in ("actor_rollout_ref.model", "critic.model"):
         if f"{key}.path" not in made and (key != "critic.model" or _uses_critic(trusted)):
             diagnostics += check_model(dig(trusted, key) or {}, key, written.where)

@@ -170,14 +170,14 @@ class _Classes:
         node = self._nodes.get(name)
         if node is None:
             return {}
-        found: dict[str, _Annotation] = {}
+        fields: dict[str, _Annotation] = {}
         for base in reversed(node.bases):
             if isinstance(base, ast.Name):
-                found.update(self.fields(base.id))
+                fields.update(self.fields(base.id))
         for item in node.body:
             if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and _is_init(item):
-                found[item.target.id] = _Annotation(_types(item.annotation))
-        return found
+                fields[item.target.id] = _Annotation(_types(item.annotation))
+        return fields
 
 
 def _is_init(item: ast.AnnAssign) -> bool:

@@ -21,9 +21,9 @@ from rewardkit.diagnostics import Severity, errors, ordered
 from rewardkit.errors import ConfigError
 from rewardkit.processes.isolated import PYTHON, isolated_environment
 from trainer_glue.verl.config.diagnostics import ConfigDiagnostic, ConfigErrors
-from trainer_glue.verl.config.draft import Draft
 from trainer_glue.verl.config.keys import Where
 from trainer_glue.verl.config.resolve import resolve
+from trainer_glue.verl.config.resolved_config import ResolvedConfig
 from trainer_glue.verl.config.written import SECTION, dig
 
 TIMEOUT: Final = 120.0
@@ -85,10 +85,10 @@ def validate(
         ask_verl: run verl's own checks too.
         need_data: a data file that is not on this machine is an error, not a warning.
     """
-    drafts: list[Draft] = []
+    kept: list[ResolvedConfig] = []
 
-    def keep(draft: Draft) -> list[ConfigDiagnostic]:
-        drafts.append(draft)
+    def keep(resolved: ResolvedConfig) -> list[ConfigDiagnostic]:
+        kept.append(resolved)
         return []
 
     with _verl_waiting(ask_verl) as verl:
@@ -97,12 +97,12 @@ def validate(
         except ConfigErrors as e:
             found = (*e.errors, *e.warnings)
         found = tuple(_judged(d, need_data) for d in found)
-        draft = drafts[0] if drafts else None
-        if verl is None or draft is None:
-            return Validation(ordered(found), draft.config if draft else None, False)
-        theirs = _answers(verl, draft.config, draft.where)
+        resolved = kept[0] if kept else None
+        if verl is None or resolved is None:
+            return Validation(ordered(found), resolved.config if resolved else None, False)
+        theirs = _answers(verl, resolved.config, resolved.where)
     news = [d for d in theirs if not _is_said(d.key, errors(found))]
-    return Validation(ordered((*found, *news)), draft.config, True)
+    return Validation(ordered((*found, *news)), resolved.config, True)
 
 
 def _judged(d: ConfigDiagnostic, need_data: bool) -> ConfigDiagnostic:

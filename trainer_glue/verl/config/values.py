@@ -41,7 +41,7 @@ def check_values(config: Mapping[str, Any], where: Where) -> list[ConfigDiagnost
         where: from a key to where the user set it.
     """
     plugged = _is_plugged(config)
-    found = [
+    diagnostics = [
         ConfigDiagnostic(
             "wrong-value",
             f"is {dig(config, s.key)!r}; expected {s.expected}",
@@ -61,8 +61,10 @@ def check_values(config: Mapping[str, Any], where: Where) -> list[ConfigDiagnost
     if section and dig(config, f"{_ACTOR}.{section}") is None:
         key = f"{_ACTOR}.strategy"
         message = f"is {strategy!r}, and the config has no section {_ACTOR}.{section}"
-        found.append(ConfigDiagnostic("wrong-value", message, where(key), f"give model_engine={group} beside", key=key))
-    return found
+        diagnostics.append(
+            ConfigDiagnostic("wrong-value", message, where(key), f"give model_engine={group} beside", key=key)
+        )
+    return diagnostics
 
 
 def _fault(setting: Setting, value: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""What makes the run ours: the reward, rewardkit's seams into verl, the chat template, files that are made locally."""
+"""What makes the run ours: the reward, how it enters verl, the chat template, files that are made locally."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ def _unescaped(section: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def check_seams(config: Mapping[str, Any], written: Written) -> list[ConfigDiagnostic]:
-    """Settings, before the reward is wired in, that pay by something else or that rewardkit's seams can't carry."""
+def check_integration(config: Mapping[str, Any], written: Written) -> list[ConfigDiagnostic]:
+    """Settings, before the reward is wired in, that pay by something else or that rewardkit can't carry into verl."""
     diagnostics: list[ConfigDiagnostic] = []
 
     def add(code: str, key: str, message: str, hint: str | None = None, severity: Severity = Severity.ERROR) -> None:

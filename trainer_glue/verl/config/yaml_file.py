@@ -75,9 +75,9 @@ def parse_yaml(text: str, path: Path) -> YamlFile:
         loader = Loader(text)
         root = loader.get_single_node()
     except yaml.YAMLError as e:
-        found = _syntax(path, e)
+        fault = _syntax(path, e)
         hint = f"rewardkit config migrate {path} --out NEW.yaml mends its reward_manager" if mend(text)[1] else None
-        return YamlFile(path, diagnostics=(replace(found, hint=hint),))
+        return YamlFile(path, diagnostics=(replace(fault, hint=hint),))
     if root is None:
         return YamlFile(path)
     if not isinstance(root, yaml.MappingNode):
@@ -105,7 +105,7 @@ def key_lines(text: str) -> dict[str, int]:
 
 
 def _collect(
-    node: yaml.MappingNode, prefix: str, path: Path, lines: dict[str, int], found: list[ConfigDiagnostic]
+    node: yaml.MappingNode, prefix: str, path: Path, lines: dict[str, int], diagnostics: list[ConfigDiagnostic]
 ) -> None:
     here: dict[Hashable, int] = {}
     for key, value in node.value:
@@ -115,15 +115,17 @@ def _collect(
             if key.tag == "tag:yaml.org,2002:merge":
                 continue
             message = f"a key of this section is {key.value!r}; expected a name"
-            found.append(ConfigDiagnostic("bad-key", message, f"{path}:{line}", key=prefix.rstrip(".")))
+            diagnostics.append(ConfigDiagnostic("bad-key", message, f"{path}:{line}", key=prefix.rstrip(".")))
             continue
         if key.value in here:
             message = f"is written twice, first on line {here[key.value]}"
-            found.append(ConfigDiagnostic("duplicate-key", message, f"{path}:{line}", "keep one of the two", key=name))
+            diagnostics.append(
+                ConfigDiagnostic("duplicate-key", message, f"{path}:{line}", "keep one of the two", key=name)
+            )
         here[key.value] = line
         lines[name] = line
         if isinstance(value, yaml.MappingNode):
-            _collect(value, f"{name}.", path, lines, found)
+            _collect(value, f"{name}.", path, lines, diagnostics)
 
 
 def _syntax(path: Path, error: yaml.YAMLError) -> ConfigDiagnostic:

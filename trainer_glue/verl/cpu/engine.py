@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, GenerationConfig, LogitsProcessor
 
 from rewardkit.errors import ConfigError
 from trainer_glue.verl.cpu.sampling import LOGPROBS_MODES, Chooser, Sampling, stream
-from trainer_glue.verl.cpu.stopping import Ends, StopReason
+from trainer_glue.verl.cpu.stopping import StopReason, StopRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +112,10 @@ class Engine:
         for name, tensor in weights:
             target = own.get(name)
             if target is None or target.shape != tensor.shape:
-                found = "no such parameter" if target is None else f"shape {tuple(target.shape)}"
+                actual = "no such parameter" if target is None else f"shape {tuple(target.shape)}"
                 raise ValueError(
                     f"the trainer sent {name} with shape {tuple(tensor.shape)}; the rollout's model "
-                    f"({type(self.model).__name__}) has {found}"
+                    f"({type(self.model).__name__}) has {actual}"
                 )
             target.copy_(tensor)
             self._fresh.add(target.data_ptr())
@@ -149,18 +149,18 @@ class Engine:
             mask,
             self._mode,
         )
-        ends = Ends(sampling, width, self._eos, self._decode, self.abort)
+        stop_rules = StopRules(sampling, width, self._eos, self._decode, self.abort)
         self.model.generate(
             input_ids=ids,
             attention_mask=mask,
             generation_config=GenerationConfig(do_sample=False, max_new_tokens=longest, pad_token_id=self._pad),
             logits_processor=LogitsProcessorList([chooser]),
-            stopping_criteria=StoppingCriteriaList([ends]),
+            stopping_criteria=StoppingCriteriaList([stop_rules]),
         )
         tokens, log_probs = chooser.tokens.tolist(), chooser.log_probs.tolist()
         return [
             Completion(tokens[row][:length], log_probs[row][:length], reason)
-            for row, (length, reason) in enumerate(zip(ends.lengths, ends.reasons, strict=True))
+            for row, (length, reason) in enumerate(zip(stop_rules.lengths, stop_rules.reasons, strict=True))
         ]
 
     def _decode(self, tokens: list[int]) -> str:

@@ -19,7 +19,7 @@ StopReason = Literal["completed", "length", "aborted"]
 """verl's words: "completed" and "aborted" (verl/workers/rollout/replica.py:46), "length" (llm_server.py:333)."""
 
 
-class Ends(StoppingCriteria):  # type: ignore[misc]
+class StopRules(StoppingCriteria):  # type: ignore[misc]
     """Notes each row's end, and stops generation when all rows have ended.
 
     Args:

@@ -89,7 +89,7 @@ def _has_all_ranks(files: list[Path]) -> bool:
     for file in files:
         if m := _SHARD.fullmatch(file.name):
             ranks.setdefault((file.parent, m["kind"], int(m["size"])), set()).add(int(m["rank"]))
-    return all(found == set(range(size)) for (_, _, size), found in ranks.items())
+    return all(present == set(range(size)) for (_, _, size), present in ranks.items())
 
 
 def _tracked(checkpoints: Path) -> int | None:

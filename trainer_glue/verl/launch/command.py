@@ -86,13 +86,13 @@ class VerlCommand:
 def verl_command(resolved: Resolved, folder: RunFolder) -> VerlCommand:
     """The command that trains a resolved run in a folder."""
     config, text = _config(resolved, folder)
-    told = {
+    variables = {
         METRICS_VARIABLE: str(folder.live_metrics),
         **_logger_files(config["trainer"]["logger"], folder),
         **_machine(resolved),
     }
     if joins_cluster(config):
-        config, text = _config(resolved, folder, told)
+        config, text = _config(resolved, folder, variables)
     return VerlCommand(
         argv=(
             *PYTHON,
@@ -106,7 +106,7 @@ def verl_command(resolved: Resolved, folder: RunFolder) -> VerlCommand:
             **_import_path(),
             # Ray's notice about it goes to a log that nobody is asked to read: nothing is sent unless asked for.
             **({} if "RAY_USAGE_STATS_ENABLED" in os.environ else {"RAY_USAGE_STATS_ENABLED": "0"}),
-            **told,
+            **variables,
         },
         config=config,
         text=text,
@@ -145,13 +145,15 @@ def _import_path() -> dict[str, str]:
     return {} if wanted == os.environ.get("PYTHONPATH", "") else {"PYTHONPATH": wanted}
 
 
-def _config(resolved: Resolved, folder: RunFolder, told: Mapping[str, str] | None = None) -> tuple[dict[str, Any], str]:
+def _config(
+    resolved: Resolved, folder: RunFolder, variables: Mapping[str, str] | None = None
+) -> tuple[dict[str, Any], str]:
     """verl's config as data and as text.
 
     Args:
         resolved: the checked config.
         folder: the run's.
-        told: variables for the processes of a cluster that was started without them.
+        variables: variables for the processes of a cluster that was started without them.
     """
     from omegaconf import OmegaConf
 
@@ -160,10 +162,10 @@ def _config(resolved: Resolved, folder: RunFolder, told: Mapping[str, str] | Non
     loggers = config.trainer.logger
     loggers = [loggers] if isinstance(loggers, str) else list(loggers)
     config.trainer.logger = [*loggers, *(name for name in ("console", "file") if name not in loggers)]
-    if told:
+    if variables:
         key = "ray_kwargs.ray_init.runtime_env.env_vars"
         theirs = OmegaConf.select(config, key) or {}
-        OmegaConf.update(config, key, {**told, **theirs}, force_add=True)
+        OmegaConf.update(config, key, {**variables, **theirs}, force_add=True)
         for resource in ("num_cpus", "num_gpus", "include_dashboard"):  # the cluster has its own; Ray refuses others
             config.ray_kwargs.ray_init.pop(resource, None)
     plain: dict[str, Any] = OmegaConf.to_container(config, resolve=True)

@@ -50,11 +50,11 @@ def portable(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return {k: relative(v) for k, v in config.items()}
 
 
-def refuse(folder: Path, found: list[Difference]) -> ConfigError:
+def refuse(folder: Path, changed: list[Difference]) -> ConfigError:
     """The error for a folder whose run is another one."""
-    shown = [str(d) for d in found[:_SHOWN]]
-    if len(found) > _SHOWN:
-        shown.append(f"and {len(found) - _SHOWN} more")
+    shown = [str(d) for d in changed[:_SHOWN]]
+    if len(changed) > _SHOWN:
+        shown.append(f"and {len(changed) - _SHOWN} more")
     return ConfigError(
         "\n  ".join([f"{folder} holds a run with other settings:", *shown]),
         hint="give the settings of that run to go on with it, or another --out for a new run",

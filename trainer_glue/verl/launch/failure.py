@@ -63,12 +63,12 @@ class Trace:
 def explain(log: str) -> list[str]:
     """The lines of a failed run's log that matter: the first error, then what ended the run where it is another."""
     lines = list(_clean(log))
-    found = traces(lines)
-    if not found:
+    tracebacks = traces(lines)
+    if not tracebacks:
         return [text for _, text in lines if text.strip()][-_TAIL:]
-    shown = found[0].lines()
-    if found[-1].error != found[0].error:
-        shown += ["", "what ended the run:", *found[-1].lines()]
+    shown = tracebacks[0].lines()
+    if tracebacks[-1].error != tracebacks[0].error:
+        shown += ["", "what ended the run:", *tracebacks[-1].lines()]
     return shown
 
 
@@ -83,7 +83,7 @@ def traces(lines: Iterable[tuple[str, str]]) -> list[Trace]:
     Args:
         lines: the writer of each line, and the line.
     """
-    found: list[Trace] = []
+    traces_: list[Trace] = []
     open_frames: dict[str, list[str]] = {}
     for actor, text in lines:
         if text.strip() == _TRACEBACK:
@@ -95,8 +95,8 @@ def traces(lines: Iterable[tuple[str, str]]) -> list[Trace]:
                 open_frames[actor].append(text)
             elif _RAISED.match(text):
                 frames = tuple(line for line in open_frames.pop(actor) if line.strip(" ^~"))
-                found.append(Trace(actor, frames, text.strip()))
-    return found
+                traces_.append(Trace(actor, frames, text.strip()))
+    return traces_
 
 
 def _clean(log: str) -> Iterable[tuple[str, str]]:

@@ -113,12 +113,12 @@ def _note(diagnostic: ConfigDiagnostic) -> str:
 
 def _check_same_run(earlier: RunRecord, reward: RewardSource, verl: VerlCommand, folder: RunFolder) -> None:
     """Refuse to go on with a run under another reward or other settings."""
-    found = differences(portable(earlier.config, Path(earlier.folder)), portable(verl.config, folder.path))
-    found = [d for d in found if not d.key.startswith(REWARD_KEYS)]
+    changed = differences(portable(earlier.config, Path(earlier.folder)), portable(verl.config, folder.path))
+    changed = [d for d in changed if not d.key.startswith(REWARD_KEYS)]
     if earlier.fingerprint != reward.fingerprint:
-        found.insert(0, Difference("the reward", earlier.formula, reward.formula))
-    if found:
-        raise refuse(folder.path, found)
+        changed.insert(0, Difference("the reward", earlier.formula, reward.formula))
+    if changed:
+        raise refuse(folder.path, changed)
 
 
 def _changed_versions(earlier: RunRecord) -> list[str]:

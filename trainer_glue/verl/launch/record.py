@@ -108,13 +108,13 @@ class RunRecord:
 
 def versions() -> dict[str, str]:
     """Of Python, rewardkit and the installed packages that matter to a run."""
-    found = {"python": platform.python_version(), "rewardkit": rewardkit.__version__}
+    installed = {"python": platform.python_version(), "rewardkit": rewardkit.__version__}
     for name in _PACKAGES:
         try:
-            found[name] = importlib.metadata.version(name)
+            installed[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def utc_now() -> str:

@@ -211,8 +211,8 @@ class Run:
 
     def _logged_total(self, start: int) -> int | None:
         """Steps in all as verl counted them: rows that its length filter drops are known to it alone."""
-        found = _TOTAL_IN_LOG.search(self._log(start))
-        return int(found[1]) if found else None
+        match = _TOTAL_IN_LOG.search(self._log(start))
+        return int(match[1]) if match else None
 
     def _log(self, start: int) -> str:
         with self.folder.log.open("rb") as log:

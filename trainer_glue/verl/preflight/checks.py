@@ -9,10 +9,10 @@ from typing import Final
 
 from rewardkit.diagnostics import Severity
 from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
-from trainer_glue.verl.config.draft import Draft
+from trainer_glue.verl.config.resolved_config import ResolvedConfig
 from trainer_glue.verl.preflight.codes import ENVIRONMENT
 from trainer_glue.verl.preflight.disk import check_disk
-from trainer_glue.verl.preflight.golds import check_golds
+from trainer_glue.verl.preflight.ground_truths import check_ground_truths
 from trainer_glue.verl.preflight.groups import check_groups
 from trainer_glue.verl.preflight.lengths import check_lengths
 from trainer_glue.verl.preflight.loggers import check_loggers
@@ -37,7 +37,7 @@ CHECKS: Final[tuple[Callable[[Subject], Iterator[ConfigDiagnostic]], ...]] = (
     check_sampling,
     check_schedule,
     check_disk,
-    check_golds,
+    check_ground_truths,
     check_reward_fit,
     check_groups,
     check_variables,
@@ -53,10 +53,10 @@ def examine(subject: Subject, *, lenient: bool) -> list[ConfigDiagnostic]:
         subject: the config and what surrounds it.
         lenient: what this machine lacks is a warning: the run is only looked at, or will be elsewhere.
     """
-    found = [diagnostic for check in CHECKS for diagnostic in check(subject)]
+    diagnostics = [diagnostic for check in CHECKS for diagnostic in check(subject)]
     if not lenient:
-        return found
-    return [dataclasses.replace(f, severity=Severity.WARNING) if f.code in ENVIRONMENT else f for f in found]
+        return diagnostics
+    return [dataclasses.replace(f, severity=Severity.WARNING) if f.code in ENVIRONMENT else f for f in diagnostics]
 
 
 def preflight(
@@ -83,7 +83,7 @@ class Preflight:
         self._gpu = gpu
         self._scores = scores
 
-    def __call__(self, draft: Draft) -> list[ConfigDiagnostic]:
+    def __call__(self, resolved: ResolvedConfig) -> list[ConfigDiagnostic]:
         """The diagnostics on a draft."""
-        self.subject = subject_of(draft, self._machine, gpu=self._gpu, scores=self._scores)
+        self.subject = subject_of(resolved, self._machine, gpu=self._gpu, scores=self._scores)
         return examine(self.subject, lenient=self._lenient)

@@ -49,7 +49,7 @@ register(
         "RKD505": (_WARNING, "a large part of every epoch is left out"),
         "RKD506": (_WARNING, "the learning rate is still warming up at the end"),
         "RKD507": (_ERROR, "the disk does not hold the checkpoints"),
-        "RKD601": (_WARNING, "gold answers that can't be graded"),
+        "RKD601": (_WARNING, "ground truths that can't be graded"),
         "RKD602": (_WARNING, "rows that no route takes"),
         "RKD701": (_WARNING, "an unbounded term pays for length up to the response limit"),
         "RKD702": (_WARNING, "a length limit of the formula is beyond the response limit"),

@@ -91,7 +91,8 @@ def _row(path: Path, number: int, line: str) -> Mapping[str, Any]:
         row = None
     if not isinstance(row, dict) or "score" not in row:
         raise DataError(
-            f"{path}:{number} is no score: {line.strip()[:60]}", hint="the output of `rewardkit score` has one a line"
+            f"{path}:{number} is not a score: {line.strip()[:60]}",
+            hint="the output of `rewardkit score` has one a line",
         )
     value = row["score"]
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):

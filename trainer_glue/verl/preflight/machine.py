@@ -61,8 +61,8 @@ def _gpus() -> tuple[Gpu, ...] | None:
     except (OSError, subprocess.SubprocessError):
         return None
     rows = [line.partition(",") for line in done.stdout.splitlines() if line.strip()]
-    found = [Gpu(int(memory) * MIB, name.strip()) for memory, _, name in rows if memory.strip().isdigit()]
-    return tuple(_visible(found, os.environ.get("CUDA_VISIBLE_DEVICES")))
+    gpus = [Gpu(int(memory) * MIB, name.strip()) for memory, _, name in rows if memory.strip().isdigit()]
+    return tuple(_visible(gpus, os.environ.get("CUDA_VISIBLE_DEVICES")))
 
 
 def _visible(gpus: list[Gpu], setting: str | None) -> list[Gpu]:

@@ -187,9 +187,9 @@ def _host(subject: Subject, estimate: Estimate) -> Iterator[ConfigDiagnostic]:
 
 def _host_of_a_cpu_run(subject: Subject) -> Iterator[ConfigDiagnostic]:
     folder = Path(str(subject.get(f"{MODEL}.path"))).expanduser()
-    if not subject.draft.ranks or any(broken(folder)):
+    if not subject.resolved.ranks or any(broken(folder)):
         return
-    text = shortage(folder, subject.draft.ranks)
+    text = shortage(folder, subject.resolved.ranks)
     if text:
         yield subject.diagnostic("RKD308", f"{MODEL}.path", text, "a smaller model", Severity.WARNING)
 

@@ -48,7 +48,7 @@ def _gpus(subject: Subject) -> Iterator[ConfigDiagnostic]:
 
 
 def _tensor(subject: Subject, shape: ModelShape, size: int) -> Iterator[ConfigDiagnostic]:
-    ranks = subject.draft.ranks
+    ranks = subject.resolved.ranks
     fits = [s for s in _divisors(shape.heads) if _divides(shape, s) and (not ranks or ranks % s == 0)]
     if not _divides(shape, size):
         message = (
@@ -70,10 +70,10 @@ def _divides(shape: ModelShape, size: int) -> bool:
 
 
 def _sequence(subject: Subject, shape: ModelShape | None, parts: int) -> Iterator[ConfigDiagnostic]:
-    ranks = subject.draft.ranks
+    ranks = subject.resolved.ranks
     if ranks and ranks % parts:
         fix = f"one of {', '.join(map(str, _divisors(ranks)))}"
-        message = f"is {parts}, and {ranks} ranks are no multiple of it"
+        message = f"is {parts}, and {ranks} ranks are not a multiple of it"
         yield subject.diagnostic("RKD205", _SEQUENCE, message, fix)
     elif shape is not None and shape.heads % parts:
         fits = [s for s in _divisors(shape.heads) if not ranks or ranks % s == 0]

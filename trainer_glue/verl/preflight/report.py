@@ -48,7 +48,7 @@ class Report:
         estimate = None if self.subject is None else estimate_of(self.subject)
         return {
             "config": self.name,
-            "diagnostics": as_dicts(self.diagnostics, None if self.subject is None else self.subject.draft.config),
+            "diagnostics": as_dicts(self.diagnostics, None if self.subject is None else self.subject.resolved.config),
             "memory": None
             if estimate is None
             else {
@@ -86,9 +86,11 @@ def diagnose(
     check = preflight(lenient=lenient, gpu=gpu, scores=scores)
     on_gpus = True if gpu is not None else None
     try:
-        found = resolve(source, overrides, reward=reward, accelerator=on_gpus, dry_run=lenient, check=check).diagnostics
+        diagnostics = resolve(
+            source, overrides, reward=reward, accelerator=on_gpus, dry_run=lenient, check=check
+        ).diagnostics
     except ConfigErrors as e:
-        found = (*e.errors, *e.warnings)
+        diagnostics = (*e.errors, *e.warnings)
     if gpu is None:  # the run is for this machine, so its data must be here
-        found = tuple(replace(f, severity=Severity.ERROR) if f.code == "missing-file" else f for f in found)
-    return Report(source or DEFAULT, ordered(found), check.subject)
+        diagnostics = tuple(replace(f, severity=Severity.ERROR) if f.code == "missing-file" else f for f in diagnostics)
+    return Report(source or DEFAULT, ordered(diagnostics), check.subject)

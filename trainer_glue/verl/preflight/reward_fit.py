@@ -32,9 +32,9 @@ _MOST_CHARACTERS: Final = 16
 
 def check_reward_fit(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """Length terms against the response limit, and the formula's own warnings under what the run limits."""
-    if subject.draft.reward is None:
+    if subject.resolved.reward is None:
         return
-    root = subject.draft.reward.reward
+    root = subject.resolved.reward.reward
     limit = subject.integer(_RESPONSE)
     if limit > 0:
         moves = directions(root)
@@ -49,7 +49,7 @@ def check_reward_fit(subject: Subject) -> Iterator[ConfigDiagnostic]:
 
 def _own_warnings(subject: Subject, root: Reward | TokenReward) -> Iterator[ConfigDiagnostic]:
     """What the formula says of itself where nothing is longer, and no group larger, than the run allows."""
-    limited = {node: _limited(node, ends) for node, ends in _within(root, subject).items()}
+    limited = {node: _limited(node, bounds) for node, bounds in _within(root, subject).items()}
     bounded = cast(Reward | TokenReward, replaced(root, limited))
     for own in check(compile_reward(bounded)):
         if own.severity is Severity.WARNING:
@@ -59,10 +59,10 @@ def _own_warnings(subject: Subject, root: Reward | TokenReward) -> Iterator[Conf
             yield subject.diagnostic("RKD704", _REWARD, message, own.hint)
 
 
-def _limited(node: Expression, ends: Interval) -> Expression:
+def _limited(node: Expression, bounds: Interval) -> Expression:
     if node.term is not None:
-        return length(node.param("per_unit"), unit=node.param("unit"), cap=ends.high)
-    return clip(as_reward(node, "clip"), ends.low, ends.high)
+        return length(node.param("per_unit"), unit=node.param("unit"), cap=bounds.high)
+    return clip(as_reward(node, "clip"), bounds.low, bounds.high)
 
 
 def _within(root: Expression, subject: Subject) -> dict[Expression, Interval]:

@@ -30,7 +30,7 @@ def steps_per_epoch(subject: Subject) -> int | None:
 
 
 def _rows(subject: Subject) -> int | None:
-    rows, limit = subject.draft.rows, subject.integer("data.train_max_samples", -1)
+    rows, limit = subject.resolved.rows, subject.integer("data.train_max_samples", -1)
     return rows if rows is None or limit < 0 else min(rows, limit)
 
 
@@ -52,7 +52,7 @@ def check_schedule(subject: Subject) -> Iterator[ConfigDiagnostic]:
         yield from _warm_up(subject, steps, how)
     own = subject.get("data.val_files") not in (None, subject.get("data.train_files"))
     validates = test > 0 or subject.on("trainer.val_before_train")
-    if subject.draft.where("data.val_files") and own and not validates:
+    if subject.resolved.where("data.val_files") and own and not validates:
         message = f"is set, and never used: {_TEST} is {test} and trainer.val_before_train is not true"
         yield subject.diagnostic("RKD504", "data.val_files", message, f"{_TEST}={_often(steps)}")
     yield from _dropped(subject)

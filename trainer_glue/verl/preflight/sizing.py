@@ -26,7 +26,7 @@ def estimate_of(subject: Subject) -> Estimate | None:
 def settings_of(subject: Subject, shape: ModelShape) -> Settings | None:
     """What the config says about memory; None when it is not a run of FSDP on GPUs, or lacks a number."""
     fsdp = f"{ACTOR}.fsdp_config"
-    ranks = subject.draft.ranks
+    ranks = subject.resolved.ranks
     tensor_parallel = subject.integer(f"{ROLLOUT}.tensor_model_parallel_size", 1)
     fits = subject.on_gpus and subject.get(f"{ACTOR}.strategy") in ("fsdp", "fsdp2")
     if not fits or ranks < 1 or tensor_parallel < 1 or subject.sequence < 1:
@@ -69,7 +69,7 @@ def _tokens(subject: Subject, dynamic: str, stem: str, rows: int) -> int:
     micro = subject.integer(f"{stem}_micro_batch_size_per_gpu")
     if not micro:
         total = subject.integer(f"{stem}_micro_batch_size")
-        micro = max(1, total * sequence_parallel // subject.draft.ranks)
+        micro = max(1, total * sequence_parallel // subject.resolved.ranks)
     return micro * subject.sequence // sequence_parallel
 
 
@@ -84,4 +84,4 @@ def _log_prob_rows(subject: Subject) -> int:
 
 
 def _rows(subject: Subject, key: str) -> int:
-    return max(1, subject.integer(key, 1) * subject.integer(f"{ROLLOUT}.n", 1) // subject.draft.ranks)
+    return max(1, subject.integer(key, 1) * subject.integer(f"{ROLLOUT}.n", 1) // subject.resolved.ranks)

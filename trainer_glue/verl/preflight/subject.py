@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from rewardkit.diagnostics import Severity, registered
 from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
-from trainer_glue.verl.config.draft import Draft
+from trainer_glue.verl.config.resolved_config import ResolvedConfig
 from trainer_glue.verl.config.written import dig
 from trainer_glue.verl.hub import NotHad, model_config
 from trainer_glue.verl.preflight import codes as _codes  # noqa: F401  # registers them
@@ -29,7 +29,7 @@ class Subject:
     """A config and what surrounds it.
 
     Attributes:
-        draft: the config, filled in.
+        resolved: the config, filled in.
         machine: where the check runs.
         model: what `config.json` says of the model; None when it can't be had or is still to be made.
         no_model: why it can't be had.
@@ -39,7 +39,7 @@ class Subject:
         scores: a file of scores, or None.
     """
 
-    draft: Draft
+    resolved: ResolvedConfig
     machine: Machine
     model: Mapping[str, Any] | None
     no_model: NotHad | None
@@ -51,7 +51,7 @@ class Subject:
     @property
     def on_gpus(self) -> bool:
         """Whether the run is for accelerators."""
-        return self.draft.accelerator
+        return self.resolved.accelerator
 
     @property
     def shape(self) -> ModelShape | None:
@@ -60,7 +60,7 @@ class Subject:
 
     def get(self, key: str) -> Any:
         """The value at a dotted key; None when it is missing or was refused."""
-        return dig(self.draft.config, key)
+        return dig(self.resolved.config, key)
 
     def number(self, key: str, default: float | None = None) -> float | None:
         """A number of the config."""
@@ -93,23 +93,25 @@ class Subject:
             hint: what to change.
             severity: None for what is usual for the code. An error stops `rewardkit train`.
         """
-        where = self.draft.where(key) if key else ""
+        where = self.resolved.where(key) if key else ""
         return ConfigDiagnostic(code, message, where, hint, severity or registered(code).severity, key=key)
 
 
-def subject_of(draft: Draft, machine: Machine, *, gpu: float | None = None, scores: Path | None = None) -> Subject:
+def subject_of(
+    resolved: ResolvedConfig, machine: Machine, *, gpu: float | None = None, scores: Path | None = None
+) -> Subject:
     """Gather what the checks need, which reads the model's config.
 
     Args:
-        draft: the config.
+        resolved: the config.
         machine: where the check runs.
         gpu: GB of a GPU of the run, for a run on another machine; None for this machine's.
         scores: a file of scores.
     """
     config: Mapping[str, Any] | None = None
     why: NotHad | None = None
-    path = dig(draft.config, f"{MODEL}.path")
-    if f"{MODEL}.path" not in draft.made and isinstance(path, str):
+    path = dig(resolved.config, f"{MODEL}.path")
+    if f"{MODEL}.path" not in resolved.made and isinstance(path, str):
         try:
             config = model_config(path)
         except NotHad as e:
@@ -121,5 +123,5 @@ def subject_of(draft: Draft, machine: Machine, *, gpu: float | None = None, scor
         size, known = smallest.memory, smallest.name
     else:
         size, known = DEFAULT_GPU, "assumed: there is no GPU here to ask"
-    elsewhere = draft.accelerator and (gpu is not None or not draft.present)
-    return Subject(draft, machine, config, why, size, known, elsewhere, scores)
+    elsewhere = resolved.accelerator and (gpu is not None or not resolved.present)
+    return Subject(resolved, machine, config, why, size, known, elsewhere, scores)

@@ -22,7 +22,7 @@ _POINTER: Final = b"version https://git-lfs"
 def check_weights(subject: Subject) -> Iterator[ConfigDiagnostic]:
     """Broken files of the model's folder, where it is one on this machine."""
     key = f"{MODEL}.path"
-    if key in subject.draft.made or not isinstance(subject.get(key), str):
+    if key in subject.resolved.made or not isinstance(subject.get(key), str):
         return
     for path, why in broken(Path(subject.get(key)).expanduser()):
         fix = "git lfs pull" if "Git LFS" in why else "download it again"
@@ -45,11 +45,11 @@ def _fault(path: Path) -> str | None:
             return "is a pointer of Git LFS, not the file"
         length = int.from_bytes(start, "little")
         if len(start) < 8 or not 2 <= length <= min(size - 8, _LONGEST_HEADER):
-            return f"is no safetensors file: {size:,} bytes, without a header"
+            return f"is not a safetensors file: {size:,} bytes, without a header"
         try:
             header = json.loads(file.read(length))
-            ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+            offsets = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
         except (ValueError, AttributeError, KeyError, TypeError, IndexError):
-            return "is no safetensors file: its header can't be read"
-    wanted = 8 + length + max(ends, default=0)
+            return "is not a safetensors file: its header can't be read"
+    wanted = 8 + length + max(offsets, default=0)
     return None if size == wanted else f"has {size:,} bytes; its header says {wanted:,}"

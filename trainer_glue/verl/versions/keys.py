@@ -101,8 +101,8 @@ def _loss(value: Any, get: Get) -> Any:
 
 _REWARDS: Final = (
     Moved("custom_reward_function", _IGNORED, hint=FORMULA, ignored=True),
-    Moved("reward_manager", "is no key of verl's root any more", hint=FORMULA),
-    Moved("custom_reward_class", "is no key of verl's root any more", hint=FORMULA),
+    Moved("reward_manager", "is no longer a key of verl's root", hint=FORMULA),
+    Moved("custom_reward_class", "is no longer a key of verl's root", hint=FORMULA),
     Moved("reward_model.custom_reward_class", "was never read by verl", hint=FORMULA),
     Moved("reward_model.reward_manager", _IGNORED, hint=FORMULA, ignored=True),
     *(
@@ -162,7 +162,7 @@ _TRAINED: Final = tuple(
         ),
         Moved(
             f"{role}.optim.min_lr_ratio",
-            "is no key of this engine's any more",
+            "is no longer a key of this engine",
             hint="set min_lr, which is a rate, not a ratio",
         ),
         Moved(

@@ -27,8 +27,8 @@ def config(batch: int = 8, mini: int = 8, n: int = 4, parallel: int = 1, limit: 
     }
 
 
-def codes(found: dict[str, Any], rows: int | None = 1000, ranks: int = 1) -> list[tuple[str, str]]:
-    return [(f.key.rpartition(".")[2], f.severity) for f in check_batches(found, rows, ranks, lambda _: "")]
+def codes(config_: dict[str, Any], rows: int | None = 1000, ranks: int = 1) -> list[tuple[str, str]]:
+    return [(f.key.rpartition(".")[2], f.severity) for f in check_batches(config_, rows, ranks, lambda _: "")]
 
 
 def test_a_batch_as_large_as_the_data_is_one_step() -> None:
@@ -38,8 +38,8 @@ def test_a_batch_as_large_as_the_data_is_one_step() -> None:
 
 
 def test_a_mini_batch_that_does_not_divide_is_a_warning_with_one_that_does() -> None:
-    (found,) = check_batches(config(batch=12, mini=8), 1000, 1, lambda _: "")
-    assert (found.severity, found.hint) == ("warning", "6 divides it")
+    (diagnostics,) = check_batches(config(batch=12, mini=8), 1000, 1, lambda _: "")
+    assert (diagnostics.severity, diagnostics.hint) == ("warning", "6 divides it")
 
 
 def test_one_response_a_prompt_is_a_warning() -> None:
@@ -55,9 +55,9 @@ def test_nothing_is_said_of_values_that_are_no_numbers() -> None:
 
 @given(st.integers(1, 64), st.integers(1, 64), st.integers(1, 8), st.integers(1, 16))
 def test_what_passes_divides_in_verls_workers(batch: int, mini: int, n: int, ranks: int) -> None:
-    found = check_batches(config(batch, mini, n), 1000, ranks, lambda _: "")
-    if any(f.severity == "error" for f in found):
-        for f in found:
+    diagnostics = check_batches(config(batch, mini, n), 1000, ranks, lambda _: "")
+    if any(f.severity == "error" for f in diagnostics):
+        for f in diagnostics:
             if f.severity == "error" and f.hint and f.hint.endswith("would do"):
                 assert (int(f.hint.split()[0]) * n) % ranks == 0
         return
@@ -70,8 +70,8 @@ def test_what_passes_divides_in_verls_workers(batch: int, mini: int, n: int, ran
 @given(st.integers(1, 16), st.integers(1, 16))
 def test_tensor_parallel_divides_the_ranks(parallel: int, ranks: int) -> None:
     assume(32 % ranks == 0)
-    found = codes(config(parallel=parallel), ranks=ranks)
-    assert (("tensor_model_parallel_size", "error") in found) == (ranks % parallel != 0)
+    diagnostics = codes(config(parallel=parallel), ranks=ranks)
+    assert (("tensor_model_parallel_size", "error") in diagnostics) == (ranks % parallel != 0)
 
 
 @pytest.mark.parametrize("key", ["actor.ppo", "rollout.log_prob", "ref.log_prob"])

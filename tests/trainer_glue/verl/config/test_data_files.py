@@ -46,53 +46,55 @@ def test_rows_of_several_files_add_up(write_data: Write) -> None:
     ],
 )
 def test_a_column_that_is_missing_or_wrong(changes: dict[str, object], code: str, says: str, write_data: Write) -> None:
-    ((found,), _) = check(str(write_data(**changes)))
-    assert (found.code, found.key, found.severity) == (code, "data.train_files", "error")
-    assert says in found.message
+    ((diagnostic,), _) = check(str(write_data(**changes)))
+    assert (diagnostic.code, diagnostic.key, diagnostic.severity) == (code, "data.train_files", "error")
+    assert says in diagnostic.message
 
 
 def test_what_the_formula_does_not_need_may_be_missing(write_data: Write) -> None:
     assert check(str(write_data(reward_model=..., data_source=..., extra_info=...)), reward=EASY) == ([], 64)
 
 
-def test_some_golds_missing_is_a_warning(tmp_path: Path) -> None:
+def test_some_ground_truths_missing_is_a_warning(tmp_path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
     prompt = [{"role": "user", "content": "?"}]
     rows = [{"prompt": prompt, "reward_model": {"ground_truth": g}} for g in ("1", None, "3")]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "some.parquet")
-    ((found,), count) = check(str(tmp_path / "some.parquet"))
-    assert found.severity == "warning"
-    assert "in 1 of 3 rows" in found.message
+    ((diagnostic,), count) = check(str(tmp_path / "some.parquet"))
+    assert diagnostic.severity == "warning"
+    assert "in 1 of 3 rows" in diagnostic.message
     assert count == 3
 
 
-@pytest.mark.parametrize(("golds", "severity"), [(("1", "see above", "3"), "warning"), (("none",) * 3, "error")])
+@pytest.mark.parametrize(
+    ("ground_truths", "severity"), [(("1", "see above", "3"), "warning"), (("none",) * 3, "error")]
+)
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
-def test_golds_that_the_formula_cannot_grade(
-    suffix: str, golds: tuple[str, ...], severity: str, tmp_path: Path
+def test_ground_truths_that_the_formula_cannot_grade(
+    suffix: str, ground_truths: tuple[str, ...], severity: str, tmp_path: Path
 ) -> None:
     import pyarrow
     import pyarrow.parquet
 
     path = tmp_path / f"rows.{suffix}"
-    rows = [{"prompt": [{"role": "user", "content": "?"}], "reward_model": {"ground_truth": g}} for g in golds]
+    rows = [{"prompt": [{"role": "user", "content": "?"}], "reward_model": {"ground_truth": g}} for g in ground_truths]
     if suffix == "parquet":
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ((found,), count) = check(str(path))
-    assert (found.code, found.severity, count) == ("ungradable", severity, 3)
-    assert "gsm8k: unusable ground truth" in found.message
-    assert f"rewardkit data check {path}" in str(found.hint)
+    ((diagnostic,), count) = check(str(path))
+    assert (diagnostic.code, diagnostic.severity, count) == ("ungradable", severity, 3)
+    assert "gsm8k: unusable ground truth" in diagnostic.message
+    assert f"rewardkit data check {path}" in str(diagnostic.hint)
 
 
 def test_rows_that_no_route_takes(write_data: Write) -> None:
     formula = load_reward("route({'theirs': gsm8k()})")
-    ((found,), _) = check(str(write_data(count=5)), reward=formula)
-    assert (found.code, found.severity) == ("ungradable", "error")
-    assert "no route for data_source='mine'" in found.message
+    ((diagnostic,), _) = check(str(write_data(count=5)), reward=formula)
+    assert (diagnostic.code, diagnostic.severity) == ("ungradable", "error")
+    assert "no route for data_source='mine'" in diagnostic.message
     assert check(str(write_data(count=5)), reward=load_reward("route({'mine': gsm8k()})")) == ([], 5)
 
 
@@ -108,9 +110,9 @@ def test_rows_that_no_route_takes(write_data: Write) -> None:
 )
 def test_a_file_that_verl_could_not_read(name: str, content: bytes, code: str, says: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
-    found = check(str(tmp_path / name))[0][0]
-    assert found.code == code
-    assert says in found.message
+    diagnostic = check(str(tmp_path / name))[0][0]
+    assert diagnostic.code == code
+    assert says in diagnostic.message
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -120,8 +122,8 @@ def test_json_lines(tmp_path: Path) -> None:
 
 
 def test_each_split_is_checked_and_a_remote_file_is_not(write_data: Write) -> None:
-    found, rows = check("hdfs://x/y.parquet", str(write_data(prompt=...)))
-    assert [(f.code, f.key, f.severity) for f in found] == [
+    diagnostics, rows = check("hdfs://x/y.parquet", str(write_data(prompt=...)))
+    assert [(f.code, f.key, f.severity) for f in diagnostics] == [
         ("not-checked", "data.train_files", "warning"),
         ("missing-column", "data.val_files", "error"),
     ]

@@ -18,9 +18,9 @@ from trainer_glue.verl.versions.installed import find_verl
 
 
 def test_every_setting_is_a_key_and_says_what_it_means() -> None:
-    found = describe_settings()
-    assert [d.key for d in found] == list(SETTINGS)
-    assert all(d.about.endswith(".") and d.types for d in found)
+    described = describe_settings()
+    assert [d.key for d in described] == list(SETTINGS)
+    assert all(d.about.endswith(".") and d.types for d in described)
 
 
 def test_every_key_of_a_recipe_is_a_setting_or_explained_by_verl() -> None:
@@ -56,14 +56,14 @@ def test_comments_are_those_above_the_key_of_the_file_that_counts() -> None:
     ],
 )
 def test_a_key(field: str, types: str, default: Any) -> None:
-    found = describe(field)
-    assert (found.types, found.default) == (types, default)
-    assert found.about or found.verl
+    described = describe(field)
+    assert (described.types, described.default) == (types, default)
+    assert described.about or described.verl
 
 
 def test_a_section_lists_what_is_below() -> None:
-    found = describe("actor_rollout_ref.rollout.val_kwargs")
-    assert (found.types, set(found.below)) == ("a section", {"top_k", "top_p", "temperature", "n", "do_sample"})
+    described = describe("actor_rollout_ref.rollout.val_kwargs")
+    assert (described.types, set(described.below)) == ("a section", {"top_k", "top_p", "temperature", "n", "do_sample"})
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,12 @@ YAML_FAULTS = [
 def test_a_fault_in_the_file(section: str, line: str, code: str, key: str, says: str, good: Good) -> None:
     extra = f"{line}\n" if not section else ""
     path = good(extra, **({section: line} if section else {}))
-    (found,) = errors(path)
-    assert (found.code, found.key) == (code, key)
-    assert says in str(found)
+    (diagnostic,) = errors(path)
+    assert (diagnostic.code, diagnostic.key) == (code, key)
+    assert says in str(diagnostic)
     if code != "micro-batch-size":  # that one is about a key that is missing
         lines = path.read_text().splitlines()
-        assert found.where == f"{path}:{lines.index(next(x for x in lines if x.endswith(line))) + 1}"
+        assert diagnostic.where == f"{path}:{lines.index(next(x for x in lines if x.endswith(line))) + 1}"
 
 
 def test_all_faults_are_found_in_one_pass(good: Good) -> None:
@@ -93,8 +93,8 @@ def test_all_faults_are_found_in_one_pass(good: Good) -> None:
     sections: dict[str, str] = {}
     for section, line, *_ in planted:
         sections[section] = sections.get(section, "") + f"{line}\n"
-    found = {(f.code, f.key) for f in errors(good(sections.pop(""), **sections))}
-    assert {(code, key) for _, _, code, key, _ in planted} - found == set()
+    codes = {(f.code, f.key) for f in errors(good(sections.pop(""), **sections))}
+    assert {(code, key) for _, _, code, key, _ in planted} - codes == set()
     assert len(planted) >= 30
 
 
@@ -129,9 +129,9 @@ OVERRIDE_FAULTS = [
 
 @pytest.mark.parametrize(("override", "code", "key", "says"), OVERRIDE_FAULTS, ids=[f[0] for f in OVERRIDE_FAULTS])
 def test_a_fault_on_the_command_line(override: str, code: str, key: str, says: str, good: Good) -> None:
-    found = next(f for f in errors(good(), override) if f.key == key)
-    assert found.code == code
-    assert says in str(found)
+    diagnostic = next(f for f in errors(good(), override) if f.key == key)
+    assert diagnostic.code == code
+    assert says in str(diagnostic)
 
 
 @pytest.mark.parametrize(
@@ -151,18 +151,18 @@ def test_a_config_that_is_none(source: str, says: str) -> None:
 def test_a_file_that_is_no_yaml(tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text("data:\n  train_files: a\n reward_manager:\n")
-    found = next(f for f in errors(path) if f.code == "yaml-syntax")
-    assert found.where == f"{path}:3"
+    diagnostic = next(f for f in errors(path) if f.code == "yaml-syntax")
+    assert diagnostic.where == f"{path}:3"
 
 
 def test_the_reward_of_the_call_is_loaded_with_the_rest(good: Good) -> None:
-    found = errors(good(data="shufle: true"), reward="no_such_reward")
-    assert {f.code for f in found} == {"unknown-key", "reward"}
+    diagnostics = errors(good(data="shufle: true"), reward="no_such_reward")
+    assert {f.code for f in diagnostics} == {"unknown-key", "reward"}
 
 
 def test_no_reward_at_all(good: Good) -> None:
     path = good()
     path.write_text(path.read_text().replace("  reward: length(0.1, cap=1) + gsm8k()\n", "  chat_template: null\n"))
-    (found,) = errors(path)
-    assert (found.code, found.key) == ("no-reward", "rewardkit.reward")
-    assert "--reward" in str(found)
+    (diagnostic,) = errors(path)
+    assert (diagnostic.code, diagnostic.key) == ("no-reward", "rewardkit.reward")
+    assert "--reward" in str(diagnostic)

@@ -29,9 +29,9 @@ def test_a_whole_folder(model: Path) -> None:
 )
 def test_a_file_that_is_missing(gone: str, code: str, says: str, model: Path) -> None:
     (model / gone).unlink()
-    (found,) = check(str(model))
-    assert (found.code, found.key, found.severity) == (code, "model.path", "error")
-    assert says in found.message
+    (diagnostic,) = check(str(model))
+    assert (diagnostic.code, diagnostic.key, diagnostic.severity) == (code, "model.path", "error")
+    assert says in diagnostic.message
 
 
 def test_an_empty_folder_lacks_all_of_it(tmp_path: Path) -> None:
@@ -44,8 +44,8 @@ def test_a_config_that_is_no_json(model: Path) -> None:
 
 
 def test_a_folder_around_the_model_says_where_it_is(model: Path) -> None:
-    found = check(str(model.parent))
-    assert found[0].hint == f"{model} has one"
+    diagnostics = check(str(model.parent))
+    assert diagnostics[0].hint == f"{model} has one"
 
 
 def test_a_template_of_the_configs_own_will_do(model: Path) -> None:
@@ -61,18 +61,18 @@ def test_a_tokenizer_elsewhere(model: Path, tmp_path: Path) -> None:
     for name in ("config.json", "model.safetensors"):
         (model / name).rename(bare / name)
     assert check(str(bare), tokenizer_path=str(model)) == []
-    (found, *_) = check(str(bare), tokenizer_path=str(tmp_path / "none"))
-    assert (found.code, found.key) == ("missing-model", "model.tokenizer_path")
+    (diagnostic, *_) = check(str(bare), tokenizer_path=str(tmp_path / "none"))
+    assert (diagnostic.code, diagnostic.key) == ("missing-model", "model.tokenizer_path")
 
 
 @pytest.mark.parametrize("name", ["meta-llama/Meta-Llama-3-8B-Instruct", "hdfs://models/llama"])
 def test_what_is_elsewhere_is_not_checked(name: str) -> None:
-    (found,) = check(name)
-    assert (found.code, found.severity) == ("not-checked", "warning")
+    (diagnostic,) = check(name)
+    assert (diagnostic.code, diagnostic.severity) == ("not-checked", "warning")
 
 
 def test_a_file_is_no_model(tmp_path: Path) -> None:
     file = tmp_path / "model.gguf"
     file.touch()
-    (found,) = check(str(file))
-    assert "is a file; expected a model's folder" in found.message
+    (diagnostic,) = check(str(file))
+    assert "is a file; expected a model's folder" in diagnostic.message

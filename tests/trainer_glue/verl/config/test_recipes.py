@@ -31,10 +31,10 @@ def test_verl_accepts_it(name: str, write_data: Write, model: Path) -> None:
         OmegaConf.create(of_recipe(name, write_data, model, accelerator=True).to_yaml()), resolve=True
     )
     assert isinstance(config, dict)
-    found = ask({str(k): v for k, v in config.items()})
-    assert [f for f in found if f["severity"] == "error"] == []
+    answers = ask({str(k): v for k, v in config.items()})
+    assert [f for f in answers if f["severity"] == "error"] == []
     lora = name.endswith("-lora") and importlib.util.find_spec("vllm") is None
-    assert [f["key"] for f in found] == (["actor_rollout_ref.model.lora_rank"] if lora else [])
+    assert [f["key"] for f in answers] == (["actor_rollout_ref.model.lora_rank"] if lora else [])
 
 
 @pytest.mark.parametrize("name", recipe_names())

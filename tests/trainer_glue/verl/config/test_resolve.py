@@ -167,8 +167,8 @@ def test_a_config_for_gpus_is_refused_without_and_shown_in_a_dry_run(good: Good)
 
 def test_a_dry_run_only_warns_of_files_that_are_missing(good: Good) -> None:
     overrides = ["data.train_files=/nowhere.parquet", "model.path=/nowhere"]
-    found = resolve(good(), overrides, accelerator=True, dry_run=True).diagnostics
-    assert {(f.code, f.severity) for f in found} == {("missing-file", "warning"), ("missing-model", "warning")}
+    diagnostics = resolve(good(), overrides, accelerator=True, dry_run=True).diagnostics
+    assert {(f.code, f.severity) for f in diagnostics} == {("missing-file", "warning"), ("missing-model", "warning")}
 
 
 def test_training_files_stand_in_for_validation_files(good: Good) -> None:

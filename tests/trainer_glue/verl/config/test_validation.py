@@ -43,20 +43,20 @@ def plant(path: Path, *faults: Mapping[str, str]) -> dict[str, int]:
 def test_a_planted_fault(fault: dict[str, str], good: Good) -> None:
     path = good()
     line = plant(path, fault)[fault["key"]]
-    found = [f for f in validate(path, ask_verl=False).errors if f.key == fault["key"]]
-    assert [f.code for f in found] == [fault["code"]]
+    diagnostics = [f for f in validate(path, ask_verl=False).errors if f.key == fault["key"]]
+    assert [f.code for f in diagnostics] == [fault["code"]]
     if fault["code"] in ("unknown-key", "dead-key", "wrong-type"):
-        assert found[0].value
-    assert fault["says"] in str(found[0])
-    assert (found[0].file, found[0].line) == (str(path), line)
+        assert diagnostics[0].value
+    assert fault["says"] in str(diagnostics[0])
+    assert (diagnostics[0].file, diagnostics[0].line) == (str(path), line)
 
 
 def test_forty_faults_are_found_in_one_pass(good: Good) -> None:
     path = good()
     lines = plant(path, *FAULTS)
-    found = {(f.code, f.key): f for f in validate(path).errors}
-    assert {(f["code"], f["key"]) for f in FAULTS} - set(found) == set()
-    assert {(f.code, f.key): f.line for f in found.values() if f.key in lines} == {
+    by_key = {(f.code, f.key): f for f in validate(path).errors}
+    assert {(f["code"], f["key"]) for f in FAULTS} - set(by_key) == set()
+    assert {(f.code, f.key): f.line for f in by_key.values() if f.key in lines} == {
         (f["code"], f["key"]): lines[f["key"]] for f in FAULTS
     }
     assert len(FAULTS) >= 40
@@ -66,28 +66,28 @@ def test_forty_faults_are_found_in_one_pass(good: Good) -> None:
 def test_what_only_verl_knows(fault: dict[str, str], good: Good) -> None:
     path = good()
     plant(path, fault)
-    (found,) = validate(path).errors
-    assert (found.code, found.key) == (fault["code"], fault["key"])
-    assert fault["says"] in found.message
+    (diagnostic,) = validate(path).errors
+    assert (diagnostic.code, diagnostic.key) == (fault["code"], fault["key"])
+    assert fault["says"] in diagnostic.message
     assert validate(path, ask_verl=False).errors == ()
 
 
 def test_a_good_config(good: Good) -> None:
-    found = validate(good())
-    assert (found.diagnostics, found.asked_verl) == ((), True)
+    validation = validate(good())
+    assert (validation.diagnostics, validation.asked_verl) == ((), True)
 
 
 def test_a_fault_is_said_once(good: Good) -> None:
-    found = validate(good(), ["actor.ppo_micro_batch_size_per_gpu=null"])
-    assert [(f.code, f.key) for f in found.errors] == [
+    validation = validate(good(), ["actor.ppo_micro_batch_size_per_gpu=null"])
+    assert [(f.code, f.key) for f in validation.errors] == [
         ("micro-batch-size", "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu")
     ]
 
 
 def test_what_the_command_line_may_bring_is_a_warning() -> None:
-    found = validate("small", ask_verl=False)
-    assert found.errors == ()
-    assert {f.code for f in found.diagnostics} == {"no-reward", "required"}
+    validation = validate("small", ask_verl=False)
+    assert validation.errors == ()
+    assert {f.code for f in validation.diagnostics} == {"no-reward", "required"}
 
 
 def test_a_reward_that_is_null_is_none(good: Good) -> None:
@@ -106,9 +106,9 @@ def test_a_reward_that_is_null_is_none(good: Good) -> None:
     ],
 )
 def test_a_key_that_nothing_reads_is_a_warning(section: str, line: str, key: str, good: Good) -> None:
-    (found,) = validate(good(**{section: line}), ask_verl=False).diagnostics
-    assert (found.severity, found.code, found.key) == ("warning", "idle-key", key)
-    assert found.line is not None
+    (diagnostic,) = validate(good(**{section: line}), ask_verl=False).diagnostics
+    assert (diagnostic.severity, diagnostic.code, diagnostic.key) == ("warning", "idle-key", key)
+    assert diagnostic.line is not None
 
 
 def test_a_choice_that_a_plugin_may_have_added_is_left_to_verl(good: Good, monkeypatch: pytest.MonkeyPatch) -> None:

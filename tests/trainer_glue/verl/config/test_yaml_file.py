@@ -65,9 +65,9 @@ def test_anchors_and_merges(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_found_with_its_line(text: str, code: str, line: int, says: str, tmp_path: Path) -> None:
     file = read(text, tmp_path)
-    (found,) = file.diagnostics
-    assert (found.code, found.where) == (code, f"{file.path}:{line}")
-    assert says in found.message
+    (diagnostic,) = file.diagnostics
+    assert (diagnostic.code, diagnostic.where) == (code, f"{file.path}:{line}")
+    assert says in diagnostic.message
 
 
 def test_a_file_that_holds_no_keys(tmp_path: Path) -> None:

@@ -73,14 +73,14 @@ def prepare(folder: Path) -> dict[str, object]:
 
 def of_this_run(mark: str) -> list[psutil.Process]:
     """Processes that carry the run's mark in their environment."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         try:
             if process.environ().get("REWARDKIT_TEST_RUN") == mark:
-                found.append(process)
+                processes.append(process)
         except psutil.Error:
             continue
-    return found
+    return processes
 
 
 @pytest.mark.run

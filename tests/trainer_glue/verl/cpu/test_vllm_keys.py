@@ -21,10 +21,10 @@ def install(monkeypatch: pytest.MonkeyPatch, **changed: str | None) -> None:
     versions = {**TESTED, **{name.replace("_", "-"): version for name, version in changed.items()}}
 
     def version(name: str) -> str:
-        found = versions.get(name)
-        if found is None:
+        installed = versions.get(name)
+        if installed is None:
             raise importlib.metadata.PackageNotFoundError(name)
-        return found
+        return installed
 
     monkeypatch.setattr(importlib.metadata, "version", version)
 

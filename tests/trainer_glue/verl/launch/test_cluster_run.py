@@ -61,7 +61,7 @@ def actors(folder: Path) -> list[str]:
     raylet = next(
         int(entry.name)
         for entry in Path("/proc").glob("[0-9]*")
-        if b"raylet/raylet" in (found := command(entry)) and str(folder).encode() in found
+        if b"raylet/raylet" in (line := command(entry)) and str(folder).encode() in line
     )
     names = [command(Path(f"/proc/{pid}")).decode(errors="replace") for pid in descendants(raylet)]
     return [n for n in names if n.startswith("ray::") and "IDLE" not in n and "Agent" not in n]

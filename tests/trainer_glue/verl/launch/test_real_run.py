@@ -31,14 +31,14 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def processes_of(run: Path) -> list[str]:
     """What still runs for a run: each of verl's and Ray's processes has the path of its metrics in its environment."""
-    found = []
+    command_lines = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             if str(run).encode() in (entry / "environ").read_bytes() and int(entry.name) != os.getpid():
-                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+                command_lines.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
-    return found
+    return command_lines
 
 
 def wait_until_gone(run: Path, seconds: float = 30.0) -> None:
@@ -97,8 +97,8 @@ def generate(model: Path, prompt: str) -> str:
     """What a model folder makes of a prompt, by what anybody would load it with."""
     from transformers import pipeline
 
-    (found,) = pipeline("text-generation", model=str(model), device="cpu")(prompt, max_new_tokens=8, min_new_tokens=8)
-    return found["generated_text"]
+    (answer,) = pipeline("text-generation", model=str(model), device="cpu")(prompt, max_new_tokens=8, min_new_tokens=8)
+    return answer["generated_text"]
 
 
 @pytest.mark.long

@@ -100,13 +100,13 @@ def test_a_run_leaves_its_record_curve_metrics_and_log(tmp_path):
     assert "checkpoint" in text and "global_step_7" in text and "+0.6000" in text
     left = {p.name for p in plan.folder.path.iterdir()}
     assert left == {".lock", "checkpoints", "config.yaml", "log.txt", "metrics.jsonl", "rewards.png", "run.json"}
-    found = record(plan)
-    assert (found["state"], found["steps"], found["total_steps"]) == ("finished", 7, 7)
-    assert found["checkpoint"] == "checkpoints/global_step_7"
-    assert found["formula"] == "length(0.1)" and found["fingerprint"] == plan.resolved.reward.fingerprint
-    assert {"python", "rewardkit", "verl", "torch", "ray", "transformers"} <= set(found["versions"])
-    assert found["config"]["trainer"]["total_training_steps"] == 7 and found["seed"] == plan.resolved.seed
-    (attempt,) = found["attempts"]
+    recorded = record(plan)
+    assert (recorded["state"], recorded["steps"], recorded["total_steps"]) == ("finished", 7, 7)
+    assert recorded["checkpoint"] == "checkpoints/global_step_7"
+    assert recorded["formula"] == "length(0.1)" and recorded["fingerprint"] == plan.resolved.reward.fingerprint
+    assert {"python", "rewardkit", "verl", "torch", "ray", "transformers"} <= set(recorded["versions"])
+    assert recorded["config"]["trainer"]["total_training_steps"] == 7 and recorded["seed"] == plan.resolved.seed
+    (attempt,) = recorded["attempts"]
     assert attempt["state"] == "finished" and attempt["started"] <= attempt["ended"]
     assert "Total training steps: 7" in plan.folder.log.read_text()
 

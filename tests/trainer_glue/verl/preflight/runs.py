@@ -9,7 +9,7 @@ from typing import Any
 from rewardkit.engine.loading import load_reward
 from tests.models import LLAMA_3_8B
 from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
-from trainer_glue.verl.config.draft import Draft
+from trainer_glue.verl.config.resolved_config import ResolvedConfig
 from trainer_glue.verl.config.written import put
 from trainer_glue.verl.preflight.checks import examine
 from trainer_glue.verl.preflight.machine import Gpu, Machine
@@ -103,7 +103,7 @@ def subject(
     config = copy.deepcopy(CONFIG)
     for key, value in changes.items():
         put(config, key.replace("__", "."), value)
-    draft = Draft(
+    resolved = ResolvedConfig(
         config=config,
         reward=load_reward(reward),
         rows=rows,
@@ -114,7 +114,7 @@ def subject(
         where=lambda key: f"run.yaml: {key}",
     )
     elsewhere = on_gpus and not present
-    return Subject(draft, machine or Packages(), model, None, gpu * GIB, "a GPU", elsewhere, scores)
+    return Subject(resolved, machine or Packages(), model, None, gpu * GIB, "a GPU", elsewhere, scores)
 
 
 def found(lenient: bool = False, **changes: Any) -> list[ConfigDiagnostic]:

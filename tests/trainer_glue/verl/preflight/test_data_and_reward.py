@@ -23,13 +23,15 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Callable[..., str]:
-    def make(golds: list[Any], **more: Any) -> str:
-        return str(write(tmp_path / "train.jsonl", [{"reward_model": {"ground_truth": g}, **more} for g in golds]))
+    def make(ground_truths: list[Any], **more: Any) -> str:
+        return str(
+            write(tmp_path / "train.jsonl", [{"reward_model": {"ground_truth": g}, **more} for g in ground_truths])
+        )
 
     return make
 
 
-def test_golds_that_can_not_be_graded(data: Callable[..., str]) -> None:
+def test_ground_truths_that_can_not_be_graded(data: Callable[..., str]) -> None:
     assert codes(data__train_files=data(["1", "2 + 2 = 4\n#### 4"])) == []
     (some,) = found(data__train_files=data(["1", "no number", "3"]))
     assert (some.code, some.key, some.severity) == ("RKD601", "data.train_files", "warning")
@@ -38,7 +40,7 @@ def test_golds_that_can_not_be_graded(data: Callable[..., str]) -> None:
     assert (all_.code, all_.severity) == ("RKD601", "error")
 
 
-def test_a_gold_that_no_term_reads_may_be_anything(data: Callable[..., str]) -> None:
+def test_a_ground_truth_that_no_term_reads_may_be_anything(data: Callable[..., str]) -> None:
     assert codes(reward="length(0.1, cap=1)", data__train_files=data(["no number"])) == []
 
 
@@ -88,8 +90,8 @@ def test_lines_without_groups_are_grouped_by_their_number(tmp_path: Path) -> Non
     ("text", "says"),
     [
         ("", "has no rows"),
-        ("not json\n", "is no score"),
-        ('{"response": "x"}\n', "is no score"),
+        ("not json\n", "is not a score"),
+        ('{"response": "x"}\n', "is not a score"),
         ('{"score": "high"}\n', "expected a number or null"),
         ('{"score": 1, "group": 1}\n{"score": 1}\n', "some have none"),
     ],

@@ -125,15 +125,17 @@ def test_one_pass_finds_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     model.mkdir()
     (model / "config.json").write_text(json.dumps(LLAMA_3_8B))
     prompt = [{"role": "user", "content": "1 + 1?"}]
-    golds = [
-        {"prompt": prompt, "reward_model": {"ground_truth": gold}} for gold in ("2", "no number") for _ in range(32)
+    ground_truths = [
+        {"prompt": prompt, "reward_model": {"ground_truth": ground_truth}}
+        for ground_truth in ("2", "no number")
+        for _ in range(32)
     ]
-    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in golds))
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ground_truths))
     path = tmp_path / "run.yaml"
     path.write_text(CONFIG.format(folder=tmp_path))
-    found = {(f.code, f.key): f for f in diagnose(str(path), [], gpu=80).diagnostics}
-    assert set(found) >= PLANTED, PLANTED - set(found)
-    for (_, key), diagnostic in found.items():
+    by_key = {(f.code, f.key): f for f in diagnose(str(path), [], gpu=80).diagnostics}
+    assert set(by_key) >= PLANTED, PLANTED - set(by_key)
+    for (_, key), diagnostic in by_key.items():
         if (diagnostic.code, key) in PLANTED and key:
             assert diagnostic.where.startswith(f"{path}:"), diagnostic
             assert diagnostic.hint or diagnostic.code in ("wrong-type", "note-batch-size"), diagnostic

@@ -56,7 +56,7 @@ class Edits:
         self.data: dict[str, Any] = yaml.load(text, Loader)
         """What the file says, edits included."""
         self._lines = key_lines(text)
-        self._sections = {path for path in self._lines if isinstance(found := dig(self.data, path), dict) and found}
+        self._sections = {path for path in self._lines if isinstance(section := dig(self.data, path), dict) and section}
         self._yaml = YAML()
         self._yaml.Resolver = _Resolver
         self._yaml.preserve_quotes = True

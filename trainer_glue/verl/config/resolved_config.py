@@ -1,4 +1,4 @@
-"""A config that is filled in and not yet accepted: what checks from outside this room look at."""
+"""A config that is filled in and not yet accepted: what checks from outside this package look at."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainer_glue.verl.config.keys import Where
 
 
 @dataclass(frozen=True)
-class Draft:
+class ResolvedConfig:
     """What resolving has so far.
 
     Attributes:
@@ -36,5 +36,5 @@ class Draft:
     where: Where
 
 
-Check = Callable[[Draft], Iterable[ConfigDiagnostic]]
+Check = Callable[[ResolvedConfig], Iterable[ConfigDiagnostic]]
 """Looks at a draft and says what it finds."""

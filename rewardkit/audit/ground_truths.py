@@ -1,7 +1,8 @@
-"""A gold answer as a short text, and wrong answers beside it.
+"""A ground truth as a short text, and wrong answers beside it.
 
-An attack must know what is wrong without asking the reward. So wrong answers are made here, by kind of gold: numbers
-near the gold, the other letters, another word. None of them may be the gold in another spelling.
+An attack must know what is wrong without asking the reward. So wrong answers are made here, by kind of ground truth:
+numbers near the ground truth, the other letters, another word. None of them may be the ground truth in another
+spelling.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from rewardkit.answers import gold_texts
-from rewardkit.answers.compare import gold_number
+from rewardkit.answers import truth_texts
+from rewardkit.answers.compare import truth_number
 
 _CHOICE: Final = re.compile(r"\(?([A-H])\)?(?:[.):].*)?", re.DOTALL)
 _WHOLE: Final = re.compile(r"-?\d{1,40}")
 MOST_CHARACTERS: Final = 200
-"""A longer gold answer is a text to be judged, not an answer to be found."""
+"""A longer ground truth is a text to be judged, not an answer to be found."""
 
 
 _SHORT: Final = 16
@@ -26,7 +27,7 @@ _SHORT: Final = 16
 
 
 class Kind(StrEnum):
-    """What sort of answer a gold is."""
+    """What sort of answer a ground truth is."""
 
     NUMBER = "number"
     CHOICE = "choice"
@@ -35,8 +36,8 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
-    """A gold answer.
+class GroundTruth:
+    """A ground truth.
 
     Attributes:
         text: the answer as a model would write it.
@@ -48,15 +49,15 @@ class Gold:
 
     @property
     def wrong(self) -> tuple[str, ...]:
-        """Answers that are not the gold: the plainest first."""
+        """Answers that are not the ground truth: the plainest first."""
         if self.kind is Kind.CHOICE:
             return tuple(letter for letter in "ABCD" if letter != self.text)
         if self.kind is Kind.FORMULA:
             return tuple(t for t in ("x^{7}+13", "\\frac{13}{7}", "\\sqrt{13}") if t != self.text)
         if self.kind is Kind.TEXT:
             return ("heliotrope", "seventeen", "the opposite")
-        own = gold_number(self.text)
-        return tuple(dict.fromkeys(w for w in self._near() if gold_number(w) != own))
+        own = truth_number(self.text)
+        return tuple(dict.fromkeys(w for w in self._near() if truth_number(w) != own))
 
     def _near(self) -> list[str]:
         if _WHOLE.fullmatch(self.text):
@@ -69,7 +70,7 @@ class Gold:
                 10 * value + 3,
             ]  # the first is wrong by any tolerance
             return [str(n) for n in near]
-        number = gold_number(self.text)
+        number = truth_number(self.text)
         if number is not None and len(self.text) < _SHORT:
             whole = math.floor(number)
             return [str(2 * whole + 5), str(whole + 2), str(whole - 3), f"{whole + 7}.5"]
@@ -81,8 +82,8 @@ class Gold:
         return re.search(f"{before}{re.escape(self.text)}{after}", text, re.IGNORECASE) is not None
 
 
-def gold_of(value: Any) -> Gold | None:
-    """The gold answer of a row; None where there is none that can be written in a response."""
+def truth_of(value: Any) -> GroundTruth | None:
+    """The ground truth of a row; None where there is none that can be written in a response."""
     if isinstance(value, list | tuple):
         value = value[0] if value else None
     if value is None or isinstance(value, bool):
@@ -91,13 +92,13 @@ def gold_of(value: Any) -> Gold | None:
     if "####" in text:
         text = text.rpartition("####")[2].strip()
     elif "\\boxed" in text:
-        texts = gold_texts(text)
+        texts = truth_texts(text)
         text = texts[-1] if texts else ""
     if not text or len(text) > MOST_CHARACTERS:
         return None
-    if gold_number(text) is not None:
-        return Gold(text.replace(",", "") if re.fullmatch(r"-?\d{1,3}(,\d{3})+", text) else text, Kind.NUMBER)
+    if truth_number(text) is not None:
+        return GroundTruth(text.replace(",", "") if re.fullmatch(r"-?\d{1,3}(,\d{3})+", text) else text, Kind.NUMBER)
     letter = _CHOICE.fullmatch(text)
     if letter is not None:
-        return Gold(letter[1], Kind.CHOICE)
-    return Gold(text, Kind.FORMULA if re.search(r"[\\^=+*/{}]|\d", text) else Kind.TEXT)
+        return GroundTruth(letter[1], Kind.CHOICE)
+    return GroundTruth(text, Kind.FORMULA if re.search(r"[\\^=+*/{}]|\d", text) else Kind.TEXT)

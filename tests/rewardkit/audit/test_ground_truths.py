@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit.answers import grade_gsm8k
-from rewardkit.audit.golds import Gold, Kind, gold_of
+from rewardkit.audit.ground_truths import GroundTruth, Kind, truth_of
 
 
 @pytest.mark.parametrize(
@@ -27,28 +27,28 @@ from rewardkit.audit.golds import Gold, Kind, gold_of
         ("Paris", "Paris", Kind.TEXT),
     ],
 )
-def test_a_gold_is_read(value: Any, text: str, kind: Kind | None) -> None:
-    gold = gold_of(value)
-    assert gold is not None
-    assert gold.text == text
-    assert kind is None or gold.kind is kind
+def test_a_ground_truth_is_read(value: Any, text: str, kind: Kind | None) -> None:
+    truth = truth_of(value)
+    assert truth is not None
+    assert truth.text == text
+    assert kind is None or truth.kind is kind
 
 
 @pytest.mark.parametrize("value", [None, "", "   ", [], True, "word " * 100])
-def test_what_can_t_be_answered_is_no_gold(value: Any) -> None:
-    assert gold_of(value) is None
+def test_what_can_t_be_answered_is_no_ground_truth(value: Any) -> None:
+    assert truth_of(value) is None
 
 
 @given(st.integers(-(10**6), 10**6) | st.decimals(-1000, 1000, places=2).map(str))
 def test_wrong_answers_are_wrong(value: int | str) -> None:
-    gold = gold_of(str(value))
-    assert gold is not None
-    assert len(gold.wrong) >= 3
-    assert all(grade_gsm8k(f"#### {wrong}", gold.text).value == 0 for wrong in gold.wrong)
+    truth = truth_of(str(value))
+    assert truth is not None
+    assert len(truth.wrong) >= 3
+    assert all(grade_gsm8k(f"#### {wrong}", truth.text).value == 0 for wrong in truth.wrong)
 
 
-def test_a_gold_stands_in_a_text_on_its_own() -> None:
-    seven = Gold("7", Kind.NUMBER)
+def test_a_ground_truth_stands_in_a_text_on_its_own() -> None:
+    seven = GroundTruth("7", Kind.NUMBER)
     assert seven.stands_in("it is 7.") and seven.stands_in("step7") and seven.stands_in("7")
     assert not seven.stands_in("it is 72") and not seven.stands_in("0.7") and not seven.stands_in("7.5")
-    assert Gold("A", Kind.CHOICE).stands_in("(A)") and not Gold("A", Kind.CHOICE).stands_in("An")
+    assert GroundTruth("A", Kind.CHOICE).stands_in("(A)") and not GroundTruth("A", Kind.CHOICE).stands_in("An")

@@ -32,7 +32,7 @@ _RESUMES: Final = re.compile(
 """A subject and its verb after a number, right before the next: ``if he runs 10 miles a day he runs 30``."""
 
 
-def is_beside(text: str, before: Sequence[re.Match[str]], match: re.Match[str]) -> bool:
+def is_distractor(text: str, before: Sequence[re.Match[str]], match: re.Match[str]) -> bool:
     """Whether a number is not what its sentence asserts, for one of the reasons above.
 
     Args:
@@ -60,10 +60,10 @@ def _is_aside(text: str, previous: re.Match[str], match: re.Match[str]) -> bool:
 
 def _is_circumstance(text: str, first: re.Match[str], match: re.Match[str]) -> bool:
     """True for a number that only says when or why, after the one that is asserted: ``12 left after giving away 5``."""
-    ends = [opening.end() for opening in _CLAUSE.finditer(text, first.end(), match.start())]
-    if not ends or _ASSERTS.search(text, ends[-1], match.start()) is not None:
+    clause_starts = [opening.end() for opening in _CLAUSE.finditer(text, first.end(), match.start())]
+    if not clause_starts or _ASSERTS.search(text, clause_starts[-1], match.start()) is not None:
         return False
-    clause = text[ends[-1] : match.start()]
+    clause = text[clause_starts[-1] : match.start()]
     return _RESUMES.search(clause) is None or _ADDS.search(clause) is not None
 
 

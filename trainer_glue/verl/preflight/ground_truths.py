@@ -18,13 +18,13 @@ SAMPLE: Final = 2000
 _READ: Final = (".parquet", ".json", ".jsonl")
 
 
-def check_golds(subject: Subject) -> Iterator[ConfigDiagnostic]:
-    """Gold answers and routes of the first rows of every file that is here."""
-    if subject.draft.reward is None:
+def check_ground_truths(subject: Subject) -> Iterator[ConfigDiagnostic]:
+    """Ground truths and routes of the first rows of every file that is here."""
+    if subject.resolved.reward is None:
         return
     seen: set[str] = set()
     for key in ("data.train_files", "data.val_files"):
-        if key in subject.draft.made:
+        if key in subject.resolved.made:
             continue
         for name in file_names(subject.get(key)):
             path = Path(name).expanduser()
@@ -34,14 +34,19 @@ def check_golds(subject: Subject) -> Iterator[ConfigDiagnostic]:
 
 
 def _file(subject: Subject, key: str, path: Path) -> Iterator[ConfigDiagnostic]:
-    assert subject.draft.reward is not None
+    assert subject.resolved.reward is not None
     faults: list[RowDiagnostic] = []
     try:
-        checked = check_file(subject.draft.reward.reward, path, faults.append, limit=SAMPLE)
+        checked = check_file(subject.resolved.reward.reward, path, faults.append, limit=SAMPLE)
     except RewardKitError:
         return  # a column that is missing and a file that can't be read are told where the config is resolved
     for code, what, fix, mine in (
-        ("RKD601", "hold a gold that can't be graded", "correct the gold, or take the rows out", _not(faults, "route")),
+        (
+            "RKD601",
+            "hold a ground truth that can't be graded",
+            "correct the ground truth, or take the rows out",
+            _not(faults, "route"),
+        ),
         ("RKD602", "match no route", "add the route, or otherwise=...", [f for f in faults if f.term == "route"]),
     ):
         rows = {f.row for f in mine}
