@@ -17,6 +17,7 @@ from rewardkit.algebra.registry import terms
 from rewardkit.algebra.values import TermColumn
 from rewardkit.engine.program import Leaves
 from rewardkit.errors import MissingDependencyError, ParameterError
+from rewardkit.turns import turns_of
 from tests.quality.hostile import FORMULAS
 from tests.quality.hostile import texts as hostile_texts
 
@@ -25,7 +26,14 @@ CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "data" / "ter
 
 @pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])
 def test_values(case: dict[str, Any]) -> None:
-    sample = Sample(case["response"], case.get("gold"), case.get("prompt"), tokens=case.get("tokens"))
+    sample = Sample(
+        case["response"],
+        case.get("gold"),
+        case.get("prompt"),
+        extra_info=case.get("extra_info", {}),
+        tokens=case.get("tokens"),
+        turns=turns_of(case["turns"]) if "turns" in case else None,
+    )
     scores = compile(case["formula"])(Batch.of([sample]))
     status = Status(int(scores.status[0]))
     if isinstance(case["expect"], str):

@@ -71,6 +71,7 @@ def row_of(
         _truncated(tokens, max_response_length, end_tokens),
         *(read(columns.get(column)) for column, read in _READERS.items()),
     )
+    row = row._replace(extra_info=with_extra_fields(row.extra_info, columns.get("tool_extra_fields")))
     return row if known and trajectory is None else row._replace(trajectory=trajectory, whose_is_unknown=not known)
 
 
@@ -154,6 +155,13 @@ def ground_truth_of(reward_model: Any) -> Any:
     return truth.item() if isinstance(truth, np.generic) else truth
 
 
+def with_extra_fields(extra_info: Mapping[str, Any], fields: Any) -> Mapping[str, Any]:
+    """A row's `extra_info`, and over it what the agent loop left in the output's `extra_fields`."""
+    if not isinstance(fields, Mapping) or not fields:
+        return extra_info
+    return {**extra_info, **{name: value for name, value in fields.items() if name not in _OURS}}
+
+
 def prompt_of(messages: Any) -> str | None:
     """The prompt's text; None where the row has no prompt."""
     return None if messages is None else prompt_text(messages)
@@ -173,6 +181,8 @@ def _number(value: Any) -> int | None:
 
 _TURNS_OF_ONE_ANSWER: Final = 2
 """What verl counts for a question and its answer."""
+_OURS: Final = frozenset({OWN, "reward_extra_info"})
+"""Extra fields that are the reward's own, not the environment's."""
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "reward_model": ground_truth_of,
     "raw_prompt": prompt_of,

@@ -37,7 +37,7 @@ from rewardkit.errors import CompileError
 from rewardkit.processes.budget import batch_budget
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 from trainer_glue.verl.own import OWN, Trajectory, scored_mask, trajectory_of
-from trainer_glue.verl.rows import Row, batch_of, ground_truth_of, prompt_of
+from trainer_glue.verl.rows import Row, batch_of, ground_truth_of, prompt_of, with_extra_fields
 from trainer_glue.verl.wire import PREFIX, SECTION, column_of, is_deferred, mean_milliseconds
 
 
@@ -172,7 +172,7 @@ class _Rows:
         self.uids = [str(u) for u in self._column("uid")]
         self.masks = [line.numpy().astype(np.bool_) for line in self._data["response_mask"].unbind()]
         self.tokens = [t.tolist() for t in self._data["responses"].unbind()] if self.reads_tokens else []
-        fields = [_plain(f) for f in self._column("extra_fields")]
+        self._fields = fields = [_plain(f) for f in self._column("extra_fields")]
         self._infos = [field.get("reward_extra_info") or {} for field in fields]
         self._trajectories: dict[int, Trajectory] = {}
         self.unseen = [
@@ -232,7 +232,9 @@ class _Rows:
                     prompt=prompt_of(_messages(columns["raw_prompt"][j])) if "raw_prompt" in wanted else None,
                     data_source=str(columns["data_source"][j]) if "data_source" in wanted else None,
                     group=self.uids[i],
-                    extra_info=_plain(columns["extra_info"][j]) if "extra_info" in wanted else {},
+                    extra_info=with_extra_fields(
+                        _plain(columns["extra_info"][j]) if "extra_info" in wanted else {}, self._fields[i]
+                    ),
                     step=step,
                     trajectory=trajectory,
                 )
@@ -247,7 +249,11 @@ class _Rows:
             ground_truths=[ground_truth_of(_plain(v)) for v in self._column("reward_model")] if tokens else None,
             prompts=[prompt_of(_messages(v)) for v in self._column("raw_prompt")] if tokens else None,
             data_sources=[str(v) for v in self._column("data_source")] if "data_source" in self._data else None,
-            extra_infos=[_plain(v) for v in self._column("extra_info")] if "extra_info" in self._data else None,
+            extra_infos=[
+                with_extra_fields(_plain(v), f) for v, f in zip(self._column("extra_info"), self._fields, strict=True)
+            ]
+            if "extra_info" in self._data
+            else None,
             groups=self.uids,
             tokens=self.tokens if tokens else None,
             step=step,

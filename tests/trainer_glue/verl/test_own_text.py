@@ -203,3 +203,16 @@ def test_a_term_sees_all_turns_in_both_ways_of_asking() -> None:
     outputs = [output_of(parts) for parts in turns]
     Loop(m, AgentLoopWorker).score([[output] for output in outputs])
     assert [output.reward_score for output in outputs] == [202.0, 100.0]
+
+
+def test_the_environment_s_own_scores_are_terms() -> None:
+    formula = "0.5 * column('turn_scores', low=0, high=1) + column('tool_rewards', low=0, high=1) + 0 * turn_count()"
+    _, loop = wired(formula)
+    output = output_of([(True, CALLS), (False, "4"), (True, SAYS)])
+    loop.score([[output]])
+    assert output.reward_score == pytest.approx(0.5 * 0.25 + 0.5)
+    assert output.extra_fields["reward_extra_info"]["turn_count"] == 2.0
+    (missing,) = run(manager("column('turn_scores', low=0, high=1)"), item([(True, SAYS)]))
+    assert missing["reward_extra_info"]["column/status"] == Status.BAD_GOLD
+    given = item([(True, SAYS)], extra_info={"turn_scores": [0.25, 0.5]})
+    assert run(manager("column('turn_scores', low=0, high=1)"), given)[0]["reward_score"] == 0.75
