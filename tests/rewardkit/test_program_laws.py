@@ -327,7 +327,8 @@ def test_a_schedule_changes_at_its_steps_and_not_before() -> None:
 
 
 def test_an_overflow_is_an_error_and_never_infinite() -> None:
-    scores = compile(parse("1e308 * alpha() + 1", terms=TERMS))(Batch(["alpha=3", "alpha=-2", "alpha=1"]))
+    """Trainers hold rewards in single precision, which ends at 3.4e38."""
+    scores = compile(parse("2e38 * alpha() + 1", terms=TERMS))(Batch(["alpha=3", "alpha=-2", "alpha=1"]))
     assert [Status(int(s)) for s in scores.status] == [Status.ERROR, Status.ERROR, Status.SCORED]
     assert np.isnan(scores.total[:2]).all()
 
