@@ -225,8 +225,8 @@ def test_a_ground_truth_that_fails_a_grader_is_unusable(monkeypatch: pytest.Monk
     def failing(truth: object) -> object:
         raise IndexError("a fault of ours")
 
-    monkeypatch.setattr("rewardkit.answers.gsm8k.gold_number", failing)
-    monkeypatch.setattr("rewardkit.answers.math_grade.gold_texts", failing)
+    monkeypatch.setattr("rewardkit.answers.gsm8k.truth_number", failing)
+    monkeypatch.setattr("rewardkit.answers.math_grade.truth_texts", failing)
     for formula in ("gsm8k()", "math_equal()"):
         scores = compile(formula)(Batch(["#### 42"], ground_truths=["42"]))
         assert scores.status.tolist() == [Status.BAD_GOLD]
