@@ -14,6 +14,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -124,6 +125,10 @@ def _serve(pipe: Connection, function: Callable[[Any], Any]) -> None:
             for argument in arguments:
                 try:
                     answer: Answer = function(argument), None
+                except SystemExit as e:
+                    place = traceback.extract_tb(e.__traceback__)[-1]
+                    where = f"{os.path.basename(place.filename)}:{place.lineno}"
+                    answer = None, f"{where} called sys.exit({e.code!r})"
                 except Exception as e:  # the user's code may raise anything: that is a diagnostic
                     answer = None, f"{type(e).__name__}: {str(e)[:500]}"
                 pipe.send(answer)
