@@ -15,7 +15,7 @@ import pytest
 
 from rewardkit.cli import run
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 run_marker = pytest.mark.run
 
 OWN = """
