@@ -100,7 +100,7 @@ def test_a_restart_reads_the_reward_again_and_loses_no_request(served: Served) -
 
 BROKEN = {
     "reward = (\n": "SyntaxError",
-    "import sys\nsys.exit(0)\n": "exit",
+    "import sys\nsys.exit(0)\n": "SystemExit",
     "import os\nos._exit(7)\n": "ended without a word",
     "reward = 3\n": "expected a reward",
 }

@@ -76,7 +76,8 @@ def test_in_a_pipe_each_step_is_one_plain_line_however_wide():
     assert [line.split()[0] for line in text.splitlines()] == ["step", "1/3", "2/3", "3/3"]
 
 
-def test_on_a_terminal_a_status_line_runs_below():
+def test_on_a_terminal_a_status_line_runs_below(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     text = shown(3, [step(1)], force_terminal=True)
     assert "1/3" in text and "\x1b[?25l" in text and text.count("\x1b[?25l") == text.count("\x1b[?25h")
 
