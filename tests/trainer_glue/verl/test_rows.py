@@ -12,6 +12,10 @@ torch = pytest.importorskip("torch", reason="the extra verl brings torch")
 from trainer_glue.verl.rows import row_of, rows_of
 
 
+DECODER: Any = None
+"""Nothing is decoded of a response that is the policy's alone."""
+
+
 class Data:
     """What of a DataProto is read."""
 
@@ -33,11 +37,11 @@ def test_a_length_beyond_the_tensor_cuts_nothing_and_a_negative_one_leaves_nothi
     lengths: list[Any], expected: list[int]
 ) -> None:
     given = data(response_len=lengths)
-    assert [len(row.tokens) for row in rows_of(given)] == expected
-    assert [len(row_of(given[i]).tokens) for i in range(2)] == expected
+    assert [len(row.tokens) for row in rows_of(given, DECODER)] == expected
+    assert [len(row_of(given[i], DECODER).tokens) for i in range(2)] == expected
 
 
 def test_what_pandas_writes_for_a_missing_id_is_no_id() -> None:
     given = data(uid=[float("nan"), 1.0], data_source=[float("nan"), 2.0])
-    for rows in (rows_of(given), [row_of(given[i]) for i in range(2)]):
+    for rows in (rows_of(given, DECODER), [row_of(given[i], DECODER) for i in range(2)]):
         assert [(row.group, row.data_source) for row in rows] == [(None, None), ("1.0", "2.0")]
