@@ -11,7 +11,6 @@ torch = pytest.importorskip("torch", reason="the extra verl brings torch")
 
 from trainer_glue.verl.rows import row_of, rows_of
 
-
 DECODER: Any = None
 """Nothing is decoded of a response that is the policy's alone."""
 
