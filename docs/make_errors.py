@@ -190,6 +190,10 @@ EXPLAIN: Mapping[str, str] = {
 DATA: Mapping[str, str] = {
     "bad-ground-truth": "Correct it, or take the row out.",
     "no-route": "Add the route, or `otherwise=...`.",
+    "no-prompts": "Fill the column `prompt`; `rewardkit data from FILE --prompt COLUMN` does.",
+    "reward-model-text": "Write it as an object; `rewardkit data from` does.",
+    "two-ground-truths": "One of the two is wrong: correct it.",
+    "repeated-row": "Nothing, if it is meant; else take the repeats out.",
 }
 
 AUDIT: Mapping[str, str] = {

@@ -15,6 +15,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._choices import OnBadRow
 from rewardkit.cli._parameters import Reward, Step
 from rewardkit.errors import MissingDependencyError
 
@@ -28,13 +29,6 @@ class Engine(StrEnum):
 
     LOCAL = "local"
     RAY = "ray"
-
-
-class OnBadRow(StrEnum):
-    """What becomes of a row that can't be read or lacks what the formula needs."""
-
-    STOP = "stop"
-    SKIP = "skip"
 
 
 @app.command(no_args_is_help=True)

@@ -20,6 +20,7 @@ from rewardkit.algebra.operations.choice import Route
 from rewardkit.algebra.term import Cost
 from rewardkit.answers.math_grade import formula_fault
 from rewardkit.batch import Batch, Status
+from rewardkit.data.whole_file import WholeFile
 from rewardkit.diagnostics import Diagnostic, Severity, register
 from rewardkit.engine.term_runner import run_term
 from rewardkit.errors import DataError, listed
@@ -76,7 +77,12 @@ class Checked:
 
 
 def check_file(
-    reward: Expression, data: Path, report: Callable[[RowDiagnostic], object], *, limit: int | None = None
+    reward: Expression,
+    data: Path,
+    report: Callable[[RowDiagnostic], object],
+    *,
+    whole: Callable[[Diagnostic], object] | None = None,
+    limit: int | None = None,
 ) -> Checked:
     """Report every row of a file whose ground truth can't be graded by the reward, or that no ``route`` of it takes.
 
@@ -84,7 +90,9 @@ def check_file(
         reward: the formula.
         data: JSON lines or parquet: a file, a pipe, or ``-``. :mod:`rewardkit.scoring.fields` says which columns are
             read.
-        report: takes the diagnostics, in the order of the rows.
+        report: takes the diagnostics of rows, in their order.
+        whole: takes those of the file as a whole, at the end; None: they are not looked for. They keep a hash of every
+            row.
         limit: the first so many rows only.
 
     Raises:
@@ -92,13 +100,17 @@ def check_file(
         MissingDependencyError: parquet without pyarrow.
     """
     wanted = _fields(reward)
-    source = Rows(data, wanted, unanswered=True)
+    read = wanted if whole is None else tuple(dict.fromkeys((*wanted, "prompt", "ground_truth")))
+    source, file = Rows(data, read, unanswered=True), WholeFile()
     rows = faulty = 0
     for chunk in first_rows(source.chunks(limit), limit):
-        columns = _columns(source, chunk, wanted)
+        columns = _columns(source, chunk, read)
+        if whole is not None:
+            file.add(chunk.rows, chunk.numbers, columns["prompt"], columns["ground_truth"])
         if (
             not rows
             and "ground_truth" in wanted
+            and not any(isinstance(row.get("reward_model"), str) for row in chunk.rows)
             and all(ground_truth is None for ground_truth in columns["ground_truth"])
         ):
             raise _no_truths(source, chunk)
@@ -111,7 +123,16 @@ def check_file(
         faulty += len(faults)
     if not rows:
         raise DataError(f"{source.name} has no rows")
+    if whole is not None:
+        for diagnostic in file.diagnostics(source.name, source.where):
+            whole(diagnostic)
     return Checked(rows, faulty)
+
+
+def ground_truth_faults(reward: Expression, ground_truths: Sequence[Any]) -> dict[int, tuple[str, str]]:
+    """For each ground truth that the reward can't grade, by its place: the first term that can't, and why."""
+    faults = _faults(reward, {"ground_truth": list(ground_truths)}, len(ground_truths))
+    return {i: next(iter(faults[i])) for i in sorted(faults)}
 
 
 def _fields(reward: Expression) -> tuple[str, ...]:

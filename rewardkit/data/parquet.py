@@ -9,36 +9,28 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from rewardkit.data.rows import Problem
 from rewardkit.errors import DataError, MissingDependencyError
 
-GSM8K_INSTRUCTION: Final = 'Let\'s think step by step and output the final answer after "####".'
-"""What verl's own GSM8K preprocessing appends to every question."""
 
-
-def verl_row(problem: Problem, *, data_source: str, split: str, index: int) -> dict[str, Any]:
-    """A row as verl 0.3 to 0.9 read it: the question and how to answer it, as one message of the user.
+def verl_row(problem: Problem, *, data_source: str, ability: str, split: str, index: int) -> dict[str, Any]:
+    """A row as verl 0.3 to 0.9 read it.
 
     Args:
-        problem: the question and its ground truth.
+        problem: what is asked, and its ground truth.
         data_source: what a `route` formula and verl's validation metrics tell data sets apart by.
+        ability: verl's label for what is asked: math, code, ...
         split: train or test.
         index: the row's number in its split.
     """
     return {
-        "data_source": data_source,
-        "prompt": [{"role": "user", "content": f"{problem.question} {GSM8K_INSTRUCTION}"}],
-        "ability": "math",
+        "data_source": problem.data_source or data_source,
+        "prompt": [dict(message) for message in problem.prompt],
+        "ability": ability,
         "reward_model": {"style": "rule", "ground_truth": problem.ground_truth},
-        "extra_info": {
-            "split": split,
-            "index": index,
-            "question": problem.question,
-            "answer": problem.answer,
-            **problem.extra,
-        },
+        "extra_info": {"split": split, "index": index, **problem.extra},
     }
 
 

@@ -1,38 +1,41 @@
-"""One problem of a data set, and what makes a row a usable one. No file, no parquet, no hub may enter.
-
-A row in GSM8K form has a `question` and an `answer`: a worked solution, the marker `####`, and the final number.
-"""
+"""One problem of a data set, and what makes a row a usable one. No file, no parquet, no hub may enter."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rewardkit.errors import BadRow, DataError, listed
 
-MARKER: Final = "####"
 SHOWN_BAD_ROWS: Final = 20
 """Bad rows that an error names; of more it gives the number. A file of another form is bad in every row."""
-_NUMBER: Final = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?|[-+]?\.\d+")
+_ROLES: Final = ("system", "user", "assistant", "tool")
+
+Message = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A question, its worked answer and the ground truth.
+    """What a model is asked, and what its response is graded against.
 
     Attributes:
-        question: what the model is asked.
-        answer: the worked solution as the source has it.
-        ground_truth: what a response is graded against, thousands separators removed.
-        extra: what else the source knows of the row.
+        prompt: chat messages, each with `role` and `content`.
+        ground_truth: as text; what is no text in the source is JSON.
+        extra: what else the source knows of the row; it becomes `extra_info`.
+        data_source: the row's own data set, where the source mixes several.
     """
 
-    question: str
-    answer: str
+    prompt: Sequence[Message]
     ground_truth: str
     extra: Mapping[str, Any] = field(default_factory=dict)
+    data_source: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Equal for problems that ask the same."""
+        return json.dumps([dict(m) for m in self.prompt], sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +51,42 @@ class Row:
     value: object
 
 
-def gsm8k_problem(row: object) -> Problem:
-    """A problem from a row in GSM8K form.
+def asked(text: str, system: str | None = None) -> list[Message]:
+    """A prompt of one message of the user, behind a system message where there is one."""
+    user = {"role": "user", "content": text}
+    return [user] if system is None else [{"role": "system", "content": system}, user]
+
+
+def value_of(row: object, name: str) -> Any:
+    """A field of a row, by its name or by its path: `reward_model.ground_truth`.
+
+    A part of the path may be JSON in text, as some exports have it.
 
     Raises:
-        BadRow: a field is missing, empty or no text, `####` is missing, or what follows it is no number.
+        BadRow: the row is no object, or the field is missing or null.
     """
-    question, answer = text_field(row, "question"), text_field(row, "answer")
-    _, marker, tail = answer.rpartition(MARKER)
-    if not marker:
-        raise BadRow(f"`answer` has no `{MARKER}` before the final number: {_short(answer)}")
-    ground_truth = tail.strip()
-    if not ground_truth:
-        raise BadRow(f"`answer` ends in `{MARKER}` with no number after it")
-    if not _NUMBER.fullmatch(ground_truth):
-        raise BadRow(
-            f"the ground truth after `{MARKER}` is {_short(ground_truth)}; expected a number such as 42, -3.5 or 1,000"
-        )
-    return Problem(question, answer, ground_truth.replace(",", "").removeprefix("+"))
+    if isinstance(row, BadRow):
+        raise row
+    if not isinstance(row, Mapping):
+        raise BadRow(f"is a {type(row).__name__}; expected an object with `{name}`")
+    value = row.get(name)
+    if value is None and "." in name:
+        value = row
+        for key in name.split("."):
+            value = _object(value).get(key)
+    if value is None:
+        missing = f"`{name}` is null" if name in row else f"has no `{name}`; its fields are {listed(row)}"
+        raise BadRow(missing)
+    return value
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, Mapping) else {}
 
 
 def text_field(row: object, name: str) -> str:
@@ -74,18 +95,62 @@ def text_field(row: object, name: str) -> str:
     Raises:
         BadRow: the row is no object, or the field is missing, no text, or blank.
     """
-    if isinstance(row, BadRow):
-        raise row
-    if not isinstance(row, Mapping):
-        raise BadRow(f"is a {type(row).__name__}; expected an object with `question` and `answer`")
-    if name not in row:
-        raise BadRow(f"has no `{name}`; its fields are {listed(row)}")
-    value = row[name]
+    value = value_of(row, name)
     if not isinstance(value, str):
-        raise BadRow(f"`{name}` is {_short(value)}, a {type(value).__name__}; expected text")
+        raise BadRow(f"`{name}` is {short(value)}, a {type(value).__name__}; expected text")
     if not value.strip():
         raise BadRow(f"`{name}` is empty")
     return value
+
+
+def messages_field(row: object, name: str) -> list[Message]:
+    """A field of a row that holds a prompt: text, or chat messages that end before the model's turn.
+
+    Raises:
+        BadRow: the field is missing, blank or neither, or the model spoke last.
+    """
+    value = value_of(row, name)
+    if isinstance(value, str):
+        return asked(text_field(row, name))
+    if not isinstance(value, list) or not value:
+        raise BadRow(f"`{name}` is {short(value)}; expected text or chat messages")
+    messages: list[Message] = []
+    for message in value:
+        role, content = (message.get("role"), message.get("content")) if isinstance(message, Mapping) else (None, None)
+        if role not in _ROLES or not isinstance(content, str):
+            raise BadRow(f"`{name}` holds {short(message)}; expected messages with a `role` and a `content` of text")
+        messages.append({"role": role, "content": content})
+    if messages[-1]["role"] == "assistant":
+        raise BadRow(f"`{name}` ends in the assistant's turn, which would be the answer; expected the user's last")
+    if not any(m["content"].strip() for m in messages):
+        raise BadRow(f"`{name}` is empty")
+    return messages
+
+
+def truth_field(row: object, name: str) -> str:
+    """A field of a row that holds a ground truth: text or a number as it stands, lists and objects as JSON.
+
+    Raises:
+        BadRow: it is missing or blank.
+    """
+    value = value_of(row, name)
+    if isinstance(value, str):
+        return text_field(row, name)
+    return as_json(value)
+
+
+def as_json(value: object) -> str:
+    """A value as JSON, with objects that are no part of JSON as text.
+
+    Raises:
+        BadRow: it holds itself, or text that is no Unicode.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        text.encode()
+    except (ValueError, RecursionError) as e:
+        raise BadRow(f"{short(value)} can't be written as JSON: {e}") from None
+    return text
 
 
 def refuse(bad: Iterable[tuple[str, BadRow]], total: int) -> DataError:
@@ -100,9 +165,12 @@ def refuse(bad: Iterable[tuple[str, BadRow]], total: int) -> DataError:
     if len(refused) > SHOWN_BAD_ROWS:
         lines.append(f"and {len(refused) - SHOWN_BAD_ROWS} more")
     rows = "row is" if len(refused) == 1 else "rows are"
-    return DataError("\n  ".join([f"{len(refused)} of {total} {rows} not usable; nothing was written:", *lines]))
+    hint = "--on-bad-row skip leaves them out" if len(refused) < total else None
+    text = "\n  ".join([f"{len(refused)} of {total} {rows} not usable; nothing was written:", *lines])
+    return DataError(text, hint=hint)
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """A value for a message: its repr, cut."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,4 +1,4 @@
-"""Where rows come from: a file of JSON lines or parquet, a data set of a hub, a procedural data set of reasoning-gym.
+"""Where rows come from: a file, a data set of a hub, a procedural data set of reasoning-gym.
 
 Each source gives its splits as rows with a place, unjudged. `datasets` and `reasoning_gym` are imported when asked for.
 """
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rewardkit.data.rows import Problem, Row, gsm8k_problem, text_field
-from rewardkit.errors import BadRow, DataError, MissingDependencyError, did_you_mean
+from rewardkit.data.files import SUFFIXES, file_rows
+from rewardkit.data.rows import Problem, Row, asked, text_field
+from rewardkit.data.shapes.math import GSM8K_INSTRUCTION
+from rewardkit.errors import DataError, MissingDependencyError, did_you_mean
 from rewardkit.scoring.opening import STDIN
-from rewardkit.scoring.reading import Rows as Reader
 
 GYM: Final = "reasoning-gym:"
 GYM_ROWS: Final = 1000
 """Training rows of a procedural data set when no limit is given; a tenth as many test rows come on top."""
 GYM_SEED: Final = 42
-_NAMED: Final = (".jsonl", ".json", ".parquet", ".gz", ".zst")
 _HUB_ID: Final = re.compile(r"[A-Za-z0-9][\w.\-]*/[A-Za-z0-9][\w.\-]*")
 
 
@@ -32,18 +32,18 @@ class Source:
     """Rows to convert.
 
     Attributes:
-        data_source: the label that verl's rows carry.
         splits: the rows of each split, by name.
-        problem: what makes a problem of a row's value.
+        data_source: the label of the rows, where the source has a name of its own.
+        problem: what makes a problem of a row's value, where the source knows it better than a shape.
     """
 
-    data_source: str
     splits: Mapping[str, list[Row]]
-    problem: Callable[[object], Problem] = gsm8k_problem
+    data_source: str | None = None
+    problem: Callable[[object], Problem] | None = None
 
 
 def open_source(text: str, split: str | None, limit: int | None) -> Source:
-    """The source that `--from` names.
+    """The source that a user names.
 
     Args:
         text: FILE, HUB_ID or reasoning-gym:DATASET.
@@ -57,29 +57,18 @@ def open_source(text: str, split: str | None, limit: int | None) -> Source:
     if text.startswith(GYM):
         return _gym(text.removeprefix(GYM), split, limit)
     path = Path(text).expanduser()
-    if not path.is_dir() and (path.exists() or path == STDIN or path.suffix in _NAMED):
-        return _file(path, split, limit)
+    if not path.is_dir() and (path.exists() or path == STDIN or path.suffix in SUFFIXES):
+        name = split or ("test" if re.search(r"test|val|dev", path.stem, re.IGNORECASE) else "train")
+        return Source({name: file_rows(path, limit)})
     if path.is_dir():
-        raise DataError(f"--from {text} is a folder", hint="name a file of JSON lines or parquet in it")
+        raise DataError(f"--from {text} is a folder", hint="name a file in it")
     if _HUB_ID.fullmatch(text):
         return _hub(text, split, limit)
     raise DataError(
-        f"unknown source: --from {text!r} is not a file, a hub id or a reasoning-gym data set",
-        hint="a file of JSON lines or parquet, OWNER/NAME such as openai/gsm8k, or reasoning-gym:DATASET such as "
-        "reasoning-gym:chain_sum",
+        f"unknown source: {text!r} is not a file, a hub id or a reasoning-gym data set",
+        hint="a file of JSON lines, parquet, Arrow or CSV, OWNER/NAME such as openai/gsm8k, or reasoning-gym:DATASET "
+        "such as reasoning-gym:chain_sum",
     )
-
-
-def _file(path: Path, split: str | None, limit: int | None) -> Source:
-    name = split or ("test" if re.search(r"test|val|dev", path.stem, re.IGNORECASE) else "train")
-    source = Reader(path, None, unanswered=True, skip_bad=True)  # bad rows are all named together, later
-    rows: list[Row] = []
-    for chunk in source.chunks(limit):
-        rows += [Row(source.where(n), value) for n, value in zip(chunk.numbers, chunk.rows, strict=True)]
-        if limit is not None and len(rows) >= limit:
-            break
-    bad = [Row(skipped.where, BadRow(skipped.reason)) for skipped in source.skipped]
-    return Source("openai/gsm8k", {name: [*bad, *rows[:limit]]})
 
 
 def _hub(name: str, split: str | None, limit: int | None) -> Source:
@@ -102,8 +91,8 @@ def _hub(name: str, split: str | None, limit: int | None) -> Source:
         raise DataError(f"{name} has no split {split!r}; it has {', '.join(splits)}")
     chosen = [split] if split is not None else [s for s in splits if s in ("train", "test")] or list(splits)
     return Source(
-        name,
         {s: [Row(f"{name}[{s}]:{i}", dict(r)) for i, r in zip(_upto(limit), splits[s], strict=False)] for s in chosen},
+        name,
     )
 
 
@@ -138,13 +127,14 @@ def _gym(name: str, split: str | None, limit: int | None) -> Source:
     asked = {r.value["question"] for r in rows[:train] if isinstance(r.value, dict)}
     fresh = [r for r in rows[train:] if isinstance(r.value, dict) and r.value["question"] not in asked]
     splits = {"train": rows[:train], "test": fresh}
-    return Source(f"reasoning_gym/{name}", splits if split is None else {split: splits[split]}, _gym_problem)
+    return Source(splits if split is None else {split: splits[split]}, f"reasoning_gym/{name}", _gym_problem)
 
 
 def _gym_problem(row: object) -> Problem:
-    answer = text_field(row, "answer")
+    question, answer = text_field(row, "question"), text_field(row, "answer")
     metadata: Any = row.get("metadata") if isinstance(row, Mapping) else None
-    return Problem(text_field(row, "question"), answer, answer.strip(), {"metadata": json.dumps(metadata, default=str)})
+    extra = {"question": question, "answer": answer, "metadata": json.dumps(metadata, default=str)}
+    return Problem(asked(f"{question} {GSM8K_INSTRUCTION}"), answer.strip(), extra)
 
 
 def _first_line(error: Exception) -> str:

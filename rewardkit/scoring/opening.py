@@ -30,6 +30,7 @@ _PARQUET: Final = b"PAR1"
 _REFUSED: Final[dict[bytes, str]] = {
     b"PARE": "encrypted parquet",
     b"ARROW1": "an Arrow file",
+    b"version ": "a Git LFS pointer, not the file itself (git lfs pull fetches it)",
     b"PK\x03\x04": "a zip archive",
     b"\x04\x22\x4d\x18": "compressed by lz4",
     b"\xff\xfe": "text in UTF-16",

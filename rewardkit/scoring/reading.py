@@ -227,10 +227,15 @@ class Rows:
         if self._fields is None:
             return list(schema.names)
         paths = [path for field in self._fields for path in SPELLINGS[field]]
-        wanted = [".".join(path) for path in paths if path[0] in schema.names]
+        wanted = [_named(path, schema) for path in paths if path[0] in schema.names]
         if not self._unanswered and not any(path[0] in schema.names for path in SPELLINGS["response"]):
             raise DataError(f"{self.name} has no column `response` (nor `responses`, `output`); it has {schema.names}")
         return wanted
+
+
+def _named(path: tuple[str, ...], schema: Any) -> str:
+    """The column that holds a field; one of text, where an object should be, is read whole."""
+    return path[0] if schema.field(path[0]).type.num_fields == 0 else ".".join(path)
 
 
 def _batch_rows(metadata: Any, most: int) -> int:

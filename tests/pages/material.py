@@ -80,7 +80,7 @@ def make(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     problems = [
         p for p in word_problems(2 * (TRAIN_ROWS + TEST_ROWS), 1) if int(p.ground_truth) >= SMALLEST_GROUND_TRUTH
     ]
-    rows = [json.dumps({"question": p.question, "answer": p.answer}) for p in problems[: TRAIN_ROWS + TEST_ROWS]]
+    rows = [json.dumps(dict(p.extra)) for p in problems[: TRAIN_ROWS + TEST_ROWS]]
     (folder / "gsm8k_train.jsonl").write_text("\n".join(rows[:TRAIN_ROWS]) + "\n")
     (folder / "gsm8k_test.jsonl").write_text("\n".join(rows[TRAIN_ROWS:]) + "\n")
     (folder / "my_reward.py").write_text(MY_REWARD)
@@ -97,7 +97,7 @@ def make(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for page in ("doctor.md", "configuration.md"):
         data = home / "pages" / page / "data"
         data.mkdir(parents=True)
-        prompts = [[{"role": "user", "content": p.question}] for p in problems[:TRAIN_ROWS]]
+        prompts = [[{"role": "user", "content": p.extra["question"]}] for p in problems[:TRAIN_ROWS]]
         answers = [{"ground_truth": p.ground_truth} for p in problems[:TRAIN_ROWS]]
         columns = {"prompt": prompts, "reward_model": answers, "data_source": ["openai/gsm8k"] * TRAIN_ROWS}
         parquet.write_table(pyarrow.table(columns), data / "train.parquet")

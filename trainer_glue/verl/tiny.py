@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rewardkit.data.parquet import GSM8K_INSTRUCTION, verl_row, write_parquet
+from rewardkit.data.parquet import verl_row, write_parquet
 from rewardkit.data.rows import Problem
 from trainer_glue.verl.chat_templates import chat_template
 from trainer_glue.verl.tiny_corpus import short_answers, word_problems
@@ -87,7 +87,7 @@ def make_tiny(out: Path, seed: int) -> TinyAssets:
 
 
 def _rows(problems: Sequence[Problem], split: str) -> list[dict[str, Any]]:
-    return [verl_row(p, data_source=DATA_SOURCE, split=split, index=i) for i, p in enumerate(problems)]
+    return [verl_row(p, data_source=DATA_SOURCE, ability="math", split=split, index=i) for i, p in enumerate(problems)]
 
 
 def _make_model(folder: Path, problems: Sequence[Problem], seed: int) -> None:
@@ -128,7 +128,7 @@ def _make_model(folder: Path, problems: Sequence[Problem], seed: int) -> None:
 
 
 def _user(problem: Problem) -> str:
-    return f"{problem.question} {GSM8K_INSTRUCTION}"
+    return problem.prompt[-1]["content"]
 
 
 def _train_tokenizer(texts: Sequence[str]) -> Any:

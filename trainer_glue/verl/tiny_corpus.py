@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from rewardkit.data.rows import Problem
+from rewardkit.data.shapes.math import gsm8k_problem
 
 _NAMES: Final = ("Ada", "Ben", "Chloe", "Dan", "Eva", "Finn", "Gus", "Hana", "Ivy", "Jon", "Kim", "Leo", "Mia", "Noor")
 _THINGS: Final = ("apples", "books", "cards", "coins", "eggs", "flowers", "pears", "pens", "shells", "stamps")
@@ -67,7 +68,9 @@ def word_problems(count: int, seed: int) -> list[Problem]:
     problems: dict[str, Problem] = {}
     while len(problems) < count:
         question, solution, ground_truth = rng.choice(_KINDS)(rng, rng.choice(_NAMES), rng.choice(_THINGS))
-        problems.setdefault(question, Problem(question, f"{solution}\n#### {ground_truth}", str(ground_truth)))
+        problems.setdefault(
+            question, gsm8k_problem({"question": question, "answer": f"{solution}\n#### {ground_truth}"})
+        )
     return list(problems.values())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.data.rows import gsm8k_problem
+from rewardkit.data.shapes.math import gsm8k_problem
 from rewardkit.errors import BadRow
 
 
@@ -15,7 +15,7 @@ from rewardkit.errors import BadRow
 def test_the_ground_truth_is_the_number_after_the_marker(tail: str, ground_truth: str) -> None:
     problem = gsm8k_problem({"question": "How many?", "answer": f"2 * 21\n####{tail}"})
     assert problem.ground_truth == ground_truth
-    assert problem.answer == f"2 * 21\n####{tail}"
+    assert problem.extra["answer"] == f"2 * 21\n####{tail}"
 
 
 def test_the_last_marker_counts() -> None:
@@ -33,7 +33,7 @@ def test_the_last_marker_counts() -> None:
         ({"question": "  ", "answer": "#### 1"}, "`question` is empty"),
         ({"question": "?", "answer": ""}, "`answer` is empty"),
         ({"question": "?", "answer": 42}, "`answer` is 42, a int; expected text"),
-        ({"question": "?", "answer": None}, "`answer` is None"),
+        ({"question": "?", "answer": None}, "`answer` is null"),
         ({"question": "?", "answer": "it is 42"}, "no `####` before the final number: 'it is 42'"),
         ({"question": "?", "answer": "it is #### "}, "no number after it"),
         ({"question": "?", "answer": "#### forty-two"}, "'forty-two'; expected a number"),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rewardkit import Batch, compile, parse
-from rewardkit.data.rows import gsm8k_problem
+from rewardkit.data.shapes.math import gsm8k_problem
 from trainer_glue.verl import tiny
 from trainer_glue.verl.config.recipes import FOLDER
 from trainer_glue.verl.config.yaml_file import read_yaml
@@ -123,12 +123,12 @@ def test_a_call_that_dies_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_word_problems_are_right_and_in_gsm8k_form() -> None:
     problems = word_problems(300, SEED)
-    assert len({p.question for p in problems}) == 300
+    assert len({p.extra["question"] for p in problems}) == 300
     assert problems == word_problems(300, SEED)
     assert problems != word_problems(300, SEED + 1)
     for p in problems:
-        assert gsm8k_problem({"question": p.question, "answer": p.answer}) == p
-        shown = p.answer.split("<<")[1].split(">>")[0]
+        assert gsm8k_problem(p.extra) == p
+        shown = p.extra["answer"].split("<<")[1].split(">>")[0]
         left, right = shown.split("=")
         for sign, do in (("+", int.__add__), ("-", int.__sub__), ("*", int.__mul__), ("/", int.__floordiv__)):
             if sign in left:
