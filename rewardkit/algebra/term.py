@@ -220,6 +220,14 @@ class Term(Generic[P, K]):
         return tuple(self._parameters)
 
     @cached_property
+    def defaults(self) -> tuple[tuple[object, bool], ...]:
+        """Each parameter's default as nodes hold it (`Parameter.empty`: none), and whether it is given by name only."""
+        return tuple(
+            (tuple(p.default) if isinstance(p.default, list) else p.default, p.kind is p.KEYWORD_ONLY)
+            for p in self._parameters
+        )
+
+    @cached_property
     def identity(self) -> tuple[str, ...]:
         """What makes two terms the same: for a built-in its name and version, for a user's also its source."""
         if self.builtin:

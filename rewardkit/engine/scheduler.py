@@ -173,11 +173,10 @@ def _equal_rows(batch: Batch, needs: frozenset[Need]) -> npt.NDArray[np.intp] | 
     ):
         if need in needs and column is not None:
             columns.append(column)
-    if not all(set(map(type, column)) <= _EXACT for column in columns):
-        try:
-            columns = [list(map(_key, column)) for column in columns]
-        except RecursionError:
-            return None
+    try:
+        columns = [column if _is_exact(column) else list(map(_key, column)) for column in columns]
+    except RecursionError:
+        return None
     seen: dict[Any, int] = {}
     keys = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     first = np.fromiter((seen.setdefault(key, i) for i, key in enumerate(keys)), dtype=np.intp, count=len(batch))
@@ -186,6 +185,14 @@ def _equal_rows(batch: Batch, needs: frozenset[Need]) -> npt.NDArray[np.intp] | 
 
 _EXACT: Final = frozenset({str, type(None)})
 """Types whose equal values are the same in all that a term could see of them, and equal no value of another type."""
+_EXACT_BESIDE: Final = (_EXACT | {int}, _EXACT | {bool})
+"""The same holds of each of these sets, as long as no value is of another type."""
+
+
+def _is_exact(column: Sequence[Any]) -> bool:
+    """Whether Python's ``==`` on a column takes no two values for one that a term could tell apart."""
+    types = set(map(type, column))
+    return any(types <= exact for exact in _EXACT_BESIDE)
 
 
 def _key(value: Any) -> Any:

@@ -92,12 +92,12 @@ class Call(Operation):
     def text(self, operands: Sequence[Text]) -> Text:
         """The parameters that are not at their defaults, by position as long as none is left out."""
         parts, positional = [], True
-        for p, (_, value) in zip(self.called.parameters, self.given, strict=True):
-            positional = positional and p.kind is not p.KEYWORD_ONLY
-            if p.default is not p.empty and _same(value, p.default):
+        for (name, value), (default, keyword_only) in zip(self.given, self.called.defaults, strict=True):
+            if value == default and isinstance(value, bool) == isinstance(default, bool):
                 positional = False
                 continue
-            parts.append(value_text(value) if positional else f"{p.name}={value_text(value)}")
+            positional = positional and not keyword_only
+            parts.append(value_text(value) if positional else f"{name}={value_text(value)}")
         return call(self.called.name, *parts)
 
     def slips(self, node: Expression) -> Iterable[tuple[str, Expression]]:
@@ -126,13 +126,6 @@ class Call(Operation):
 
     def addends(self, node: Expression, weight: float) -> None:
         return None
-
-
-def _same(value: object, default: object) -> bool:
-    """Equal and of one type: True is not 1."""
-    if isinstance(default, list):
-        default = tuple(default)
-    return value == default and isinstance(value, bool) == isinstance(default, bool)
 
 
 def _alike(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
