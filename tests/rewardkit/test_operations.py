@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
 from rewardkit import Batch, Status, bounds, compile, fingerprint, from_json, parse, to_json, when
@@ -179,9 +179,7 @@ def test_functions_say_the_needs_of_what_they_build() -> None:
 
 
 def _one(strategy: Any) -> Expression:
-    from hypothesis import find
-
-    return find(strategy, lambda _: True)
+    return find(strategy, lambda _: True, settings=settings(phases=[Phase.generate]))
 
 
 def test_nodes_that_differ_in_a_parameter_alone_are_different() -> None:

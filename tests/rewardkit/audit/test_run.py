@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rewardkit import Batch, Sample, compile, parse, term
-from rewardkit.audit import AuditDiagnostic, AuditReport, FormulaSubject, FunctionSubject, audit
+from rewardkit.audit import AuditDiagnostic, AuditReport, FormulaSubject, FunctionSubject, audit, search
 from rewardkit.audit.page import page
 from rewardkit.diagnostics import CODES, Severity
 from rewardkit.errors import DataError
@@ -105,11 +105,12 @@ def test_a_reward_that_pays_nothing_teaches_nothing() -> None:
     assert [f.code for f in high(audited(1))] == ["no-signal"]
 
 
-def test_the_search_finds_what_no_family_has() -> None:
+def test_the_search_finds_what_no_family_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MOST_ROUNDS", 2)
     four = "(match_count('zq[0-9]k', cap=9) > 3) & (match_count('zq[0-9]k', cap=9) < 5)"  # once or many times is no use
     secret = f"when({four}, 3, gsm8k())"
     assert not high(audited(secret))
-    report = audited(secret, budget=20.0)
+    report = audited(secret, budget=3600.0)
     assert [(f.code, f.family) for f in high(report)] == [("outscores-right", "search")]
     assert report.searched > 0
 

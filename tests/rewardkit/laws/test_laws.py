@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import assume, settings
 
 from rewardkit import Batch, Sample, compile, ends_with, gsm8k, length, parse, term, when
 from rewardkit.errors import KindError, ParameterError
 from rewardkit.laws import ALWAYS, Law, LawBroken, bounded_by_length, check, dominates, ignores, laws, monotone
-from rewardkit.laws.run import run_law
+from rewardkit.laws.run import Trials
 
 FEW = max(10, settings().max_examples // 2)
 """Batches for a law that is going to hold: as many as the profile says. A fault is looked for in 60."""
@@ -35,7 +35,7 @@ def breaks(reward: Any, law: Law | str) -> LawBroken | None:
     if isinstance(law, str):
         (law,) = (each for each in ALWAYS if each.name == law)
     try:
-        run_law(compile(reward), law, examples=60)
+        Trials(compile(reward), examples=60).run(law)
     except LawBroken as found:
         return found
     return None
@@ -114,11 +114,32 @@ def test_real_rows_are_the_ground_that_is_searched() -> None:
     assert seen == {"p|3", "q|5"}
 
 
+def test_a_law_may_assume_something_of_a_batch() -> None:
+    def several(program: Any, batch: Batch) -> None:
+        assume(len(batch) > 1)
+        assert len(program(batch)) > 1
+
+    assert all(o.kept for o in check(length(), Law("several", "Of several responses.", several), examples=10))
+
+
+def test_a_law_finds_the_batches_as_they_were_drawn() -> None:
+    seen: list[int] = []
+
+    def empties(program: Any, batch: Any) -> None:
+        seen.append(len(batch))
+        program(batch)
+        batch.responses.clear()
+
+    law = Law("empties", "A law that ruins what it is given.", empties)
+    check(length(), law, law, examples=5)
+    assert len(seen) == 10 and min(seen) > 0
+
+
 def test_wrong_use_is_a_clear_error() -> None:
     with pytest.raises(KindError, match="expected a Verdict"):
         dominates(length())  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="at least 1"):
-        run_law(compile(length()), ALWAYS[0], examples=0)
+        Trials(compile(length()), examples=0)
     with pytest.raises(ParameterError):
         bounded_by_length(-1)
     with pytest.raises(ParameterError, match="function from text to text"):

@@ -42,15 +42,20 @@ def digests(assets: TinyAssets) -> dict[str, str]:
     return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
-def test_the_same_seed_gives_the_same_bytes_in_another_process(assets: TinyAssets, tmp_path: Path) -> None:
+@pytest.mark.parametrize("steps", [10, pytest.param(tiny._WARM_UP_STEPS, marks=pytest.mark.long)])
+def test_the_same_seed_gives_the_same_bytes_in_another_process(
+    steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from trainer_glue.verl.tiny import make_tiny\n"
-        f"make_tiny(Path(sys.argv[1]), {SEED})\n"
+        "from trainer_glue.verl import tiny\n"
+        f"tiny._WARM_UP_STEPS = {steps}\n"
+        f"tiny.make_tiny(Path(sys.argv[1]), {SEED})\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "again")], check=True, capture_output=True)
-    assert digests(TinyAssets.under(tmp_path / "again")) == digests(assets)
+    monkeypatch.setattr(tiny, "_WARM_UP_STEPS", steps)
+    assert digests(TinyAssets.under(tmp_path / "again")) == digests(make_tiny(tmp_path / "here", SEED))
 
 
 def test_it_is_a_small_llama_with_the_llama_3_format(assets: TinyAssets) -> None:

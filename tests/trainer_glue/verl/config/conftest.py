@@ -12,6 +12,34 @@ import pytest
 pytest.importorskip("verl", reason="verl is not installed")
 pytest.importorskip("pyarrow")
 
+from trainer_glue.verl.config.ask_verl import ask
+
+
+class VerlHere:
+    """Stands for the process of `ask_verl`: importing verl once more takes seconds, and this process has it."""
+
+    def __init__(self, command: list[str], **_: Any) -> None:
+        assert command[-1] == "trainer_glue.verl.config.ask_verl"
+
+    def communicate(self, config: str, timeout: float) -> tuple[str, str]:
+        self.returncode = 0
+        return json.dumps(ask(json.loads(config))), ""
+
+    def kill(self) -> None:
+        pass
+
+    def __enter__(self) -> VerlHere:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def verl_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """verl's own checks are asked in this process; `test_a_good_config` starts the real one."""
+    monkeypatch.setattr("subprocess.Popen", VerlHere)
+
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:

@@ -161,6 +161,7 @@ def test_its_report_says_what_became_of_each_key(tmp_path: Path) -> None:
             assert change.key.rpartition(".")[2] in lines[change.line - 1] or change.key == "reward_manager.name"
 
 
+@pytest.mark.usefixtures("verl_here")
 def test_what_it_gives_is_valid_and_is_given_again(tmp_path: Path) -> None:
     new = tmp_path / "new.yaml"
     new.write_text(migrated(tmp_path, WALK_THROUGH).text)

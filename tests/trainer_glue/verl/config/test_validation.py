@@ -51,6 +51,7 @@ def test_a_planted_fault(fault: dict[str, str], good: Good) -> None:
     assert (diagnostics[0].file, diagnostics[0].line) == (str(path), line)
 
 
+@pytest.mark.usefixtures("verl_here")
 def test_forty_faults_are_found_in_one_pass(good: Good) -> None:
     path = good()
     lines = plant(path, *FAULTS)
@@ -62,6 +63,7 @@ def test_forty_faults_are_found_in_one_pass(good: Good) -> None:
     assert len(FAULTS) >= 40
 
 
+@pytest.mark.usefixtures("verl_here")
 @pytest.mark.parametrize("fault", VERLS, ids=lambda f: f["line"])
 def test_what_only_verl_knows(fault: dict[str, str], good: Good) -> None:
     path = good()
@@ -77,6 +79,7 @@ def test_a_good_config(good: Good) -> None:
     assert (validation.diagnostics, validation.asked_verl) == ((), True)
 
 
+@pytest.mark.usefixtures("verl_here")
 def test_a_fault_is_said_once(good: Good) -> None:
     validation = validate(good(), ["actor.ppo_micro_batch_size_per_gpu=null"])
     assert [(f.code, f.key) for f in validation.errors] == [
