@@ -34,6 +34,7 @@ def test_without_a_gpu_it_says_so_in_one_line() -> None:
     assert line.startswith("gpu_smoke: no GPU that torch")
 
 
+@pytest.mark.long
 def test_its_steps_work() -> None:
     done = smoke("--device", "cpu")
     assert done.returncode == 0, done.stderr

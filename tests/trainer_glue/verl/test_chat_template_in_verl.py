@@ -62,10 +62,9 @@ def resolved(model: Path, data: Path, *overrides: str) -> Resolved:
 
 def model_config(config_: Resolved) -> Any:
     """The model's config as verl's workers build it, tokenizer and all."""
-    from omegaconf import OmegaConf
     from verl.utils.config import omega_conf_to_dataclass
 
-    return omega_conf_to_dataclass(OmegaConf.create(config_.to_yaml()).actor_rollout_ref.model)
+    return omega_conf_to_dataclass(config_.unfilled().actor_rollout_ref.model)
 
 
 def ids(tokenizer: Any, text: str) -> list[int]:

@@ -89,12 +89,11 @@ class Resolved:
         """Where checkpoints go."""
         return Path(self.config["trainer"]["default_local_dir"])
 
-    def to_yaml(self) -> str:
-        """The config for verl, interpolations kept: a changed `rollout.n` still reaches all that follows it."""
+    def unfilled(self) -> Any:
+        """The config for verl in OmegaConf, interpolations kept: a changed `rollout.n` reaches all that follows it."""
         from omegaconf import OmegaConf
 
-        text: str = OmegaConf.to_yaml(OmegaConf.create(dict(self._unfilled)))
-        return text
+        return OmegaConf.create(dict(self._unfilled))
 
 
 def resolve(

@@ -157,7 +157,7 @@ def _config(
     """
     from omegaconf import OmegaConf
 
-    config = OmegaConf.create(resolved.to_yaml())
+    config = resolved.unfilled()
     config.trainer.default_local_dir = str(folder.checkpoints)
     loggers = config.trainer.logger
     loggers = [loggers] if isinstance(loggers, str) else list(loggers)

@@ -93,7 +93,7 @@ def test_groups_come_first(tmp_path: Path) -> None:
     )
     resolved = resolve(path, [group], reward="gsm8k()", dry_run=True, accelerator=True)
     assert resolved.groups == (group,)
-    wanted = OmegaConf.to_container(OmegaConf.create(resolved.to_yaml()), resolve=False)
+    wanted = OmegaConf.to_container(resolved.unfilled(), resolve=False)
     assert isinstance(wanted, dict)
     arguments = config_arguments({str(k): v for k, v in wanted.items()}, resolved.groups)
     assert arguments[0] == group

@@ -27,9 +27,7 @@ def of_recipe(name: str, write_data: Write, model: Path, *, accelerator: bool) -
 @pytest.mark.verl
 @pytest.mark.parametrize("name", recipe_names())
 def test_verl_accepts_it(name: str, write_data: Write, model: Path) -> None:
-    config = OmegaConf.to_container(
-        OmegaConf.create(of_recipe(name, write_data, model, accelerator=True).to_yaml()), resolve=True
-    )
+    config = OmegaConf.to_container(of_recipe(name, write_data, model, accelerator=True).unfilled(), resolve=True)
     assert isinstance(config, dict)
     answers = ask({str(k): v for k, v in config.items()})
     assert [f for f in answers if f["severity"] == "error"] == []

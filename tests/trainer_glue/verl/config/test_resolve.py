@@ -93,14 +93,14 @@ def test_hydra_blocks_of_a_file_made_for_verl_are_left_alone(good: Good) -> None
 def test_what_is_written_out_resolves_to_itself(good: Good, tmp_path: Path) -> None:
     first = resolve(good(), accelerator=True)
     again = tmp_path / "again.yaml"
-    again.write_text(first.to_yaml())
+    again.write_text(OmegaConf.to_yaml(first.unfilled()))
     second = resolve(again, accelerator=True)
     assert second.config == first.config
     assert second.reward.fingerprint == first.reward.fingerprint
 
 
 def test_what_is_written_out_keeps_its_interpolations(good: Good) -> None:
-    text = resolve(good(), accelerator=True).to_yaml()
+    text = OmegaConf.to_yaml(resolve(good(), accelerator=True).unfilled())
     assert yaml.safe_load(text)["actor_rollout_ref"]["actor"]["rollout_n"].startswith("${")
     OmegaConf.to_container(OmegaConf.create(text), resolve=True)
 
@@ -121,11 +121,11 @@ def test_a_reward_file_with_dollars_in_it_travels(good: Good, tmp_path: Path) ->
         "reward = priced()\n"
     )
     resolved = resolve(good(), accelerator=True, reward=str(file))
-    plain = OmegaConf.to_container(OmegaConf.create(resolved.to_yaml()), resolve=True)
+    plain = OmegaConf.to_container(resolved.unfilled(), resolve=True)
     assert isinstance(plain, dict)
     assert plain["reward"]["reward_kwargs"]["rewardkit"]["source"] == file.read_text()
     again = tmp_path / "again.yaml"
-    again.write_text(resolved.to_yaml())
+    again.write_text(OmegaConf.to_yaml(resolved.unfilled()))
     assert resolve(again, accelerator=True).reward.fingerprint == resolved.reward.fingerprint
 
 
