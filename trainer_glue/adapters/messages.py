@@ -6,9 +6,12 @@ The response is what the policy wrote: text of a tool, of a user or of the syste
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from rewardkit.turns import Turn, last_said, turns_of
+
+TURNS_OF_ONE_ANSWER: Final = 2
+"""The number of turns that verl counts for a question and its answer."""
 
 
 def prompt_text(chat: Any) -> str:

@@ -8,6 +8,14 @@
 OpenRLHF hands over whole texts, prompt and special tokens included, and from 0.9 on one at a time; what it wants back
 are tensors, so torch is imported where they are made. It has no word for "unscored". An exception here ends the run:
 OpenRLHF logs it and then has no reward for the row.
+
+Its agents score each turn themselves, in their `step`, which is told the policy's own text:
+
+    observed, said = states["observation_text"], states["action_text"]
+    paid = reward_func([observed + said], [observed], [states["label"]])
+
+Where a query holds several turns behind its prompt, they are cut at the role headers of the chat template, and the
+policy's last one that says something is scored.
 """
 
 from __future__ import annotations
@@ -22,8 +30,10 @@ from rewardkit.algebra.interval import Interval
 from rewardkit.batch import Batch, Floats
 from rewardkit.engine.scores import UNSCORED_KEY, status_key
 from rewardkit.errors import DataError
+from rewardkit.turns import Turn, last_said
 from trainer_glue.adapters.base import Adapter, AnyReward, Trainer
-from trainer_glue.adapters.end_tokens import END_TOKENS, without_end_tokens
+from trainer_glue.adapters.chat_text import turns_of_text
+from trainer_glue.adapters.end_tokens import END_TOKENS
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, RunningShare, fill_unscored
 
 if TYPE_CHECKING:
@@ -33,7 +43,7 @@ RewardFunc = Callable[..., dict[str, Any]]
 _OPENRLHF: Final = Trainer(
     "OpenRLHF",
     "texts and labels, a row at a time",
-    frozenset({"group", "tokens", "step", "data_source", "extra_info", "truncated", "turns"}),
+    frozenset({"group", "tokens", "step", "data_source", "extra_info", "truncated"}),
     "count lengths in words or characters; verl carries groups and token-level rewards",
     token_level=True,  # a placement that needs no tokens sums to the same number
 )
@@ -63,8 +73,9 @@ def reward_func_of(
 
     # A function, not an object: Ray, through which older versions call it, takes nothing else.
     def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **_: Any) -> dict[str, Any]:
-        responses = [_response(query, prompt, end_tokens) for query, prompt in zip(queries, prompts, strict=True)]
-        scores = adapter.score(Batch(responses, list(labels), prompts=list(prompts)))
+        turns = [_turns(query, prompt, end_tokens) for query, prompt in zip(queries, prompts, strict=True)]
+        responses = [last_said(line) for line in turns]
+        scores = adapter.score(Batch(responses, list(labels), prompts=list(prompts), turns=turns))
         share.count(scores)
         paid = fill_unscored(scores, prompts)
         logs: dict[str, Any] = {name: np.nan_to_num(values) for name, values in scores.values.items()}
@@ -79,14 +90,14 @@ def reward_func_of(
     return reward_func
 
 
-def _response(query: str, prompt: str, end_tokens: Sequence[str]) -> str:
+def _turns(query: str, prompt: str, end_tokens: Sequence[str]) -> tuple[Turn, ...]:
     if not query.startswith(prompt):
         raise DataError(
             f"a query does not begin with its prompt: {query[:80]!r} and {prompt[:80]!r}",
             hint="OpenRLHF cuts prompts that are too long (raise --data.max_len), and some tokenizers don't decode "
             "to the text that they encoded",
         )
-    return without_end_tokens(query[len(prompt) :], end_tokens)
+    return turns_of_text(query[len(prompt) :], end_tokens)
 
 
 def _scaled(paid: Floats, bounds: Interval) -> Floats:

@@ -13,11 +13,14 @@ error, and an unscored row gets one. Nothing of verifiers is imported before `ru
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from rewardkit.batch import Batch
 from rewardkit.errors import CompileError, MissingDependencyError, RewardKitError
+from rewardkit.turns import Turn, last_said, turns_of
 from trainer_glue.adapters.base import Adapter, AnyReward, Trainer, why_unscored
 from trainer_glue.adapters.messages import prompt_text, reply_text, turn_column
 from trainer_glue.adapters.unscored import fill_unscored
@@ -138,12 +141,14 @@ class TaskReward(Adapter):
             UnscoredRolloutError: it has no score; verifiers records the error and no reward.
         """
         given = task.model_dump()
+        turns = _turns_of_trace(trace)
         batch = Batch(
-            [trace.last_reply],
+            [last_said(turns).strip()],
             [given.get(self.ground_truth)],
             prompts=[task.prompt_text],
             data_sources=[given.get("data_source")],
             extra_infos=[given.get("extra_info") or given],
+            turns=[turns],
         )
         scores = await asyncio.to_thread(self.score, batch)
         trace.record_metrics(self.numbers(scores, 0))
@@ -165,6 +170,15 @@ def task_reward_of(reward: AnyReward, *, ground_truth: str = "answer", weight: f
         FormulaError, ConfigError: the reward doesn't load.
     """
     return TaskReward(reward, ground_truth, weight)
+
+
+def _turns_of_trace(trace: Any) -> tuple[Turn, ...]:
+    """What follows the prompt. A message that is `assistant`'s and was not sampled is not the policy's."""
+    nodes = list(itertools.dropwhile(lambda node: not node.sampled, trace.nodes))
+    turns = turns_of([node.message for node in nodes])
+    return tuple(
+        dataclasses.replace(turn, own=turn.own and node.sampled) for turn, node in zip(turns, nodes, strict=True)
+    )
 
 
 def _batch_of_states(states: Sequence[Any], ground_truth: str, needs: frozenset[str]) -> Batch:

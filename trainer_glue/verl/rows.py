@@ -14,7 +14,7 @@ import numpy as np
 
 from rewardkit.batch import Batch
 from rewardkit.engine.detokenizer import Decoder
-from trainer_glue.adapters.messages import prompt_text
+from trainer_glue.adapters.messages import TURNS_OF_ONE_ANSWER, prompt_text
 from trainer_glue.verl.own import OWN, Trajectory, trajectory_of, turns_of
 
 
@@ -84,7 +84,7 @@ def _own(item: Any, length: int) -> tuple[bool, Any]:
     if "response_mask" in item.batch:
         return True, item.batch["response_mask"][:length].cpu().numpy()
     turns = columns.get("__num_turns__")
-    return turns is None or int(turns) <= _TURNS_OF_ONE_ANSWER, None
+    return turns is None or int(turns) <= TURNS_OF_ONE_ANSWER, None
 
 
 def rows_of(
@@ -179,8 +179,6 @@ def _number(value: Any) -> int | None:
     return None if value is None else int(value)
 
 
-_TURNS_OF_ONE_ANSWER: Final = 2
-"""What verl counts for a question and its answer."""
 _OURS: Final = frozenset({OWN, "reward_extra_info"})
 """Extra fields that are the reward's own, not the environment's."""
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {

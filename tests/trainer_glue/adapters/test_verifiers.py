@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -118,8 +119,94 @@ def test_a_judge_that_fails_on_one_rollout_leaves_its_group_s_mean(generate: Any
     assert "no verdict" in str(left_out["error"]) and right["error"] is None
 
 
-def traced(ground_truth: Any, reply: str, formula: str) -> Any:
-    """A task of verifiers.v1 whose trace holds one reply, scored by verifiers."""
+def rollout(turns: list[dict[str, Any]], formula: Any) -> dict[str, Any]:
+    """The state of a rollout of several turns, in verifiers' own message types, scored by its Rubric."""
+    vf = pytest.importorskip("verifiers", reason="needs verifiers: make test-verifiers")
+    if not hasattr(vf, "Rubric"):
+        pytest.skip("this verifiers has no Rubric any more")
+    kinds = {"assistant": vf.AssistantMessage, "tool": vf.ToolMessage, "user": vf.UserMessage}
+    state = {
+        "prompt": [vf.UserMessage(content="6 * 7?")],
+        "completion": [kinds[turn["role"]](**turn) for turn in turns],
+        "answer": "42",
+        "info": {},
+    }
+    asyncio.run(rubric_of(formula).score_rollout(state))
+    return state
+
+
+def trace_of(turns: list[dict[str, Any]], formula: Any) -> Any:
+    """A trace of several turns, in the types of verifiers.v1, scored by its Task."""
+    vf = pytest.importorskip("verifiers.v1", reason="needs verifiers 0.3 or newer: make test-verifiers")
+    kinds = {"assistant": vf.AssistantMessage, "tool": vf.ToolMessage, "user": vf.UserMessage}
+    return traced("42", [kinds[turn["role"]](**turn) for turn in turns], formula)
+
+
+def paid_for(turns: list[dict[str, Any]], formula: Any, way: str) -> tuple[float, dict[str, Any]]:
+    """The reward and the numbers beside it, of either generation."""
+    if way == "rubric":
+        state = rollout(turns, formula)
+        return state["reward"], state["metrics"]
+    trace = trace_of(turns, formula)
+    return trace.reward, dict(trace.metrics)
+
+
+CALLS = [{"id": "1", "name": "multiply", "arguments": '{"a": 6, "b": 7}'}]
+WAYS = pytest.mark.parametrize("way", ["rubric", "task"])
+
+
+def multi(own: list[str | None], tools: list[str]) -> list[dict[str, Any]]:
+    """Turns of the policy, a tool's or a user's text behind each; a turn without a text is a call."""
+    turns: list[dict[str, Any]] = []
+    for i, (text, tool) in enumerate(zip(own, tools, strict=True)):
+        turns.append({"role": "assistant", "content": text, **({"tool_calls": CALLS} if text is None else {})})
+        turns.append({"role": "tool", "tool_call_id": "1", "content": tool} if i % 2 == 0 else
+                     {"role": "user", "content": [{"type": "text", "text": tool}]})  # fmt: skip
+    return turns
+
+
+@WAYS
+def test_what_a_tool_or_a_user_wrote_is_not_the_answer(way: str) -> None:
+    own, answers = ["I ask the calculator.", None], ["42", "#### 42."]
+    reward, numbers = paid_for(multi(own, answers), FORMULA, way)
+    assert (reward, numbers["gsm8k/status"]) == (pytest.approx(0.1), 2.0), "NO_ANSWER"
+
+
+@WAYS
+@pytest.mark.parametrize("rows", [40, pytest.param(1000, marks=pytest.mark.long)])
+def test_whatever_tools_write_verifiers_pays_the_same(way: str, rows: int) -> None:
+    rng = random.Random(rows)
+    texts = [["I look.", "It is 42."], ["#### 41", None], ["Let me see", ""], [None, "#### 42 or so"]]
+    formula = "gsm8k() + 0.1 * ends_with('.?!', min_words=0) + 0.01 * length() + 0.001 * turn_count()"
+    quiet = [paid_for(multi(own, ["", ""]), formula, way) for own in texts]
+    assert len({reward for reward, _ in quiet}) == len(texts)
+    for i in range(rows):
+        tools = [
+            " ".join(rng.choices(["42", "#### 42", "It is 41.", "?", "\n", "<|im_start|>", "é"], k=4)) for _ in "12"
+        ]
+        assert paid_for(multi(texts[i % len(texts)], tools), formula, way) == quiet[i % len(texts)]
+
+
+@term(bounds=(0, None), needs=("turns",))
+def multiplied(sample: Sample) -> float:
+    assert sample.turns is not None
+    return float(sum(call["arguments"]["a"] for turn in sample.turns if turn.own for call in turn.tool_calls))
+
+
+@WAYS
+def test_a_term_sees_the_calls_and_whose_they_are(way: str) -> None:
+    assert paid_for(multi([None, None, "42"], ["42", "42", "thanks"]), multiplied(), way)[0] == 12.0
+
+
+def test_an_assistant_s_message_of_the_prompt_is_not_the_policy_s() -> None:
+    vf = pytest.importorskip("verifiers.v1", reason="needs verifiers 0.3 or newer: make test-verifiers")
+    turns = [vf.AssistantMessage(content="I don't know"), vf.AssistantMessage(content="#### 42")]
+    assert traced("42", turns, "gsm8k()", sampled=[True, False]).metrics["gsm8k"] == 0.0
+    assert traced("42", turns, "gsm8k()", sampled=[False, True]).metrics["gsm8k"] == 1.0
+
+
+def traced(ground_truth: Any, reply: Any, formula: Any, sampled: list[bool] | None = None) -> Any:
+    """A task of verifiers.v1 whose trace holds one reply, or messages, scored by verifiers."""
     vf = pytest.importorskip("verifiers.v1", reason="needs verifiers 0.3 or newer: make test-verifiers")
     from verifiers.v1.graph import MessageNode
     from verifiers.v1.trace import AgentInfo, Trace, TraceTask
@@ -131,10 +218,12 @@ def traced(ground_truth: Any, reply: str, formula: str) -> Any:
         paid = task_reward_of(formula)
 
     task = Sum(SumData(prompt="6 * 7?", answer=ground_truth))
+    messages = [vf.AssistantMessage(content=reply)] if isinstance(reply, str) else reply
+    own = sampled or [message.role == "assistant" for message in messages]
     trace = Trace(
         task=TraceTask(type="sum", data=task.data), agent=AgentInfo(config=vf.AgentConfig()), nodes=[
             MessageNode(message=vf.UserMessage(content="6 * 7?")),
-            MessageNode(parent=0, message=vf.AssistantMessage(content=reply), sampled=True),
+            *(MessageNode(parent=i, message=m, sampled=s) for i, (m, s) in enumerate(zip(messages, own, strict=True))),
         ]
     )  # fmt: skip
     try:
