@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rewardkit.algebra.json import to_json as to_json
     from rewardkit.algebra.operations import *  # noqa: F403  # the functions of the algebra
     from rewardkit.algebra.parse import parse as parse
+    from rewardkit.algebra.term import PerRow as PerRow
     from rewardkit.algebra.term import Term as Term
     from rewardkit.batch import Batch as Batch
     from rewardkit.batch import Sample as Sample
@@ -46,7 +47,7 @@ _HOME = {
     "rewardkit.algebra.define": ("term",),
     "rewardkit.algebra.interval": ("Interval",),
     "rewardkit.batch": ("Batch", "Sample", "Score", "Status"),
-    "rewardkit.algebra.term": ("Term",),
+    "rewardkit.algebra.term": ("PerRow", "Term"),
     "rewardkit.turns": ("Turn",),
     "rewardkit.algebra.expression": ("Condition", "Reward", "TokenReward", "Verdict"),
     "rewardkit.algebra.bounds": ("bounds",),

@@ -23,6 +23,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import (
     TYPE_CHECKING,
+    Annotated,
     Any,
     Final,
     Generic,
@@ -30,7 +31,9 @@ from typing import (
     NoReturn,
     ParamSpec,
     Protocol,
+    TypeAlias,
     TypeVar,
+    get_args,
     get_type_hints,
 )
 
@@ -39,7 +42,16 @@ from rewardkit.errors import MAX_INTEGER, KindError, ParameterError, did_you_mea
 
 P = ParamSpec("P")
 K = TypeVar("K")
+V = TypeVar("V")
 
+PER_ROW: Final = "per row"
+PerRow: TypeAlias = Annotated[V | str, PER_ROW]
+"""A parameter's type: a value, or the name under which each row's `extra_info` has one.
+
+`PerRow[Annotated[int, Field(ge=1)]]` takes 150, and it takes `'target'`. The function is called with values alone: with
+its row's, or with ``batched=True`` an array of shape (n,). They are checked as a value in the formula is, and a row
+without a good one is BAD_GOLD. Bounds can't hang on such a parameter.
+"""
 Need = Literal[
     "response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group", "turns"
 ]
@@ -253,7 +265,30 @@ class Term(Generic[P, K]):
     def needs(self, node: Given) -> frozenset[Need]:
         """The parts of a row that a node of this term reads."""
         needs = self._needs(dict(node.params)) if callable(self._needs) else self._needs
-        return frozenset(needs)
+        return frozenset((*needs, "extra_info")) if self.columns(node) else frozenset(needs)
+
+    def columns(self, node: Given) -> Mapping[str, str]:
+        """By parameter that each row gives, the name that it has in `extra_info`."""
+        if not self._per_row:
+            return {}
+        return {name: value for name, value in node.params if name in self._per_row and isinstance(value, str)}
+
+    def row_value(self, parameter: str, value: object) -> int | float:
+        """A row's value of a parameter.
+
+        Raises:
+            ParameterError: it is missing, of the wrong type or out of range.
+        """
+        import pydantic
+
+        plain = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
+        if isinstance(plain, bool) or not isinstance(plain, int | float):
+            raise ParameterError(f"{parameter} is {shown(plain)}; expected a number")
+        try:
+            number: int | float = self._per_row[parameter].validate_python(plain)
+        except pydantic.ValidationError as e:
+            raise ParameterError(f"{parameter} is {shown(plain)}; {_lower_first(e.errors()[0]['msg'])}") from None
+        return number
 
     @property
     def may_be_inapplicable(self) -> bool:
@@ -275,10 +310,25 @@ class Term(Generic[P, K]):
         return given
 
     @cached_property
+    def _hints(self) -> Mapping[str, Any]:
+        return get_type_hints(self.function, include_extras=True)
+
+    @cached_property
+    def _per_row(self) -> Mapping[str, Any]:
+        """By parameter that a row may give, what checks its values."""
+        import pydantic
+
+        marked = {p.name: self._hints[p.name] for p in self._parameters if PER_ROW in _metadata(self._hints[p.name])}
+        config = pydantic.ConfigDict(allow_inf_nan=False)
+        return {
+            name: pydantic.TypeAdapter(get_args(get_args(hint)[0])[0], config=config) for name, hint in marked.items()
+        }
+
+    @cached_property
     def _model(self) -> Any:
         import pydantic
 
-        hints = get_type_hints(self.function, include_extras=True)
+        hints = self._hints
         fields: dict[str, Any] = {
             # the alias keeps parameters such as `schema` or `copy` from shadowing pydantic's own attributes
             f"p_{p.name}": (
@@ -307,6 +357,10 @@ class Term(Generic[P, K]):
             hint=f"{self.name}{self.signature}"
             + ("; nested data is given as JSON text" if isinstance(given.get(str(where)), Mapping) else ""),
         )
+
+
+def _metadata(hint: Any) -> tuple[Any, ...]:
+    return getattr(hint, "__metadata__", ())
 
 
 def _lower_first(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.operations.calls import Call
 from rewardkit.algebra.registry import Function, functions, terms
-from rewardkit.algebra.term import Term
+from rewardkit.algebra.term import PER_ROW, Term
 from rewardkit.errors import UnknownNameError, did_you_mean
 
 
@@ -120,6 +120,8 @@ def type_text(annotation: Any) -> str:
     if annotation is type(None):
         return "None"
     origin, args = get_origin(annotation), get_args(annotation)
+    if PER_ROW in getattr(annotation, "__metadata__", ()):
+        return f"{type_text(get_args(args[0])[0])} | name in extra_info"
     if origin is Literal:
         return " | ".join(map(repr, args))
     if hasattr(annotation, "__metadata__"):

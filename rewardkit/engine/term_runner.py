@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import threading
 import traceback
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +20,7 @@ from rewardkit.algebra.expression import Expression, TokenReward
 from rewardkit.algebra.values import TermColumn
 from rewardkit.batch import Batch, Score, Status
 from rewardkit.engine.read_guard import COLUMN_OF, GuardedBatch
+from rewardkit.errors import ParameterError
 from rewardkit.processes.timeouts import TIMED_OUT, call_in_time
 from rewardkit.turns import Turn
 
@@ -55,25 +56,48 @@ def _found(node: Expression, term: Term[Any, Any], batch: Batch, deadline: float
     if "turns" in needs | term.reads:
         batch = _with_turns(batch)
     missing = [need for need in needs if _column_of(batch, need) is None and need not in ("response", "extra_info")]
-    missing_ground_truth = "ground_truth" in missing
-    if missing and not missing_ground_truth:
+    if missing and "ground_truth" not in missing:
         return _all(len(batch), Status.ERROR, f"{term.name} needs {', '.join(missing)}, which this batch lacks")
-    if "ground_truth" not in needs:
-        return _checked(node, term, batch, deadline)
-    ground_truths = batch.ground_truths
-    usable = (
-        [] if ground_truths is None else [i for i, ground_truth in enumerate(ground_truths) if ground_truth is not None]
-    )
-    if len(usable) == len(batch):
-        return _checked(node, term, batch, deadline)
-    column = _all(len(batch), Status.BAD_GOLD, "no ground truth")
+    unusable, given = _read_rows(node, term, batch)
+    if not unusable:
+        return _checked(node, term, batch, deadline, given)
+    column = _all(len(batch), Status.BAD_GOLD, "")
+    column.reasons.clear()
+    column.reasons.update(unusable)
     if isinstance(node, TokenReward):
         column.tokens = [np.zeros(0)] * len(batch)
+    usable = [i for i in range(len(batch)) if i not in unusable]
     if usable:
-        for row in usable:
-            del column.reasons[row]
-        column.put(usable, _checked(node, term, batch.take(usable), deadline))
+        column.put(usable, _checked(node, term, batch.take(usable), deadline, given))
     return column
+
+
+def _read_rows(node: Expression, term: Term[Any, Any], batch: Batch) -> tuple[dict[int, str], dict[str, list[Any]]]:
+    """Why rows can't be scored, and what the others give: by parameter, their values in order."""
+    unusable: dict[int, str] = {}
+    if "ground_truth" in term.needs(node):
+        ground_truths = batch.ground_truths or [None] * len(batch)
+        unusable = {i: "no ground truth" for i, ground_truth in enumerate(ground_truths) if ground_truth is None}
+    names = term.columns(node)
+    if not names:
+        return unusable, {}
+    rows: dict[int, dict[str, Any]] = {}
+    for i, info in enumerate(batch.extra_infos or [{}] * len(batch)):
+        try:
+            rows[i] = {parameter: _row_value(term, parameter, name, info) for parameter, name in names.items()}
+        except ParameterError as e:
+            unusable.setdefault(i, e.message)
+    usable = [row for i, row in rows.items() if i not in unusable]
+    return unusable, {parameter: [row[parameter] for row in usable] for parameter in names}
+
+
+def _row_value(term: Term[Any, Any], parameter: str, name: str, info: Mapping[str, Any]) -> int | float:
+    if info.get(name) is None:
+        raise ParameterError(f"extra_info has no {name!r} for {term.name}'s {parameter}")
+    try:
+        return term.row_value(parameter, info[name])
+    except ParameterError as e:
+        raise ParameterError(f"extra_info[{name!r}] for {term.name}'s {e.message}") from None
 
 
 def _with_turns(batch: Batch) -> Batch:
@@ -92,14 +116,17 @@ def _all(n: int, status: Status, reason: str) -> TermColumn:
     return TermColumn(np.full(n, np.nan), np.full(n, status, dtype=np.int8), dict.fromkeys(range(n), reason))
 
 
-def _checked(node: Expression, term: Term[Any, Any], batch: Batch, deadline: float | None) -> TermColumn:
+def _checked(
+    node: Expression, term: Term[Any, Any], batch: Batch, deadline: float | None, given: Mapping[str, list[Any]]
+) -> TermColumn:
     """The term's answers, held to what it declared."""
     seen: Any = batch if term.builtin else GuardedBatch(batch, term.needs(node) | term.reads, term.name)
     try:
         if term.batched:
-            column = _from_batched(term, seen, dict(node.params), None if term.builtin else deadline)
+            params = {**dict(node.params), **{name: np.asarray(values) for name, values in given.items()}}
+            column = _from_batched(term, seen, params, None if term.builtin else deadline)
         else:
-            column = _from_samples(term, seen, dict(node.params), None if term.builtin else deadline)
+            column = _from_samples(term, seen, _by_row(node, given), None if term.builtin else deadline)
     except BaseException as e:  # a panic of a Rust extension is no Exception, and `exit()` in a grader ends no run
         if _ends_the_run(e):
             raise
@@ -156,26 +183,37 @@ def _called(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline
     return _all(len(batch), Status.ERROR, _timed_out(term, deadline)) if answer is TIMED_OUT else answer
 
 
-def _from_samples(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> TermColumn:
+Params = Callable[[int], Mapping[str, Any]]
+"""The parameters of a row."""
+
+
+def _by_row(node: Expression, given: Mapping[str, list[Any]]) -> Params:
+    params = dict(node.params)
+    if not given:
+        return lambda _: params
+    return lambda i: {**params, **{name: values[i] for name, values in given.items()}}
+
+
+def _from_samples(term: Term[Any, Any], batch: Batch, params: Params, deadline: float | None) -> TermColumn:
     if inspect.iscoroutinefunction(term.function):
         return _from_answers(term, _gather(term, batch, params, deadline))
 
-    def call(sample: Any) -> Any:
+    def call(i: int, sample: Any) -> Any:
         try:
-            return term.function(sample, **params)
+            return term.function(sample, **params(i))
         except BaseException as e:
             if _ends_the_run(e):
                 raise
             return Score(status=Status.ERROR, reason=traceback.format_exc())
 
     if deadline is None:
-        return _from_answers(term, [call(sample) for sample in batch])
+        return _from_answers(term, [call(i, sample) for i, sample in enumerate(batch)])
     late = Score(status=Status.ERROR, reason=_timed_out(term, deadline))
-    answers = call_in_time(lambda i: call(batch[i]), len(batch), deadline)
+    answers = call_in_time(lambda i: call(i, batch[i]), len(batch), deadline)
     return _from_answers(term, [late if answer is TIMED_OUT else answer for answer in answers])
 
 
-def _gather(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline: float | None) -> list[Any]:
+def _gather(term: Term[Any, Any], batch: Batch, params: Params, deadline: float | None) -> list[Any]:
     """Await all rows of an async term, at most ``_ASYNC_LIMIT`` at once, from whatever thread this is."""
     answers: list[Any] = [TIMED_OUT] * len(batch)
 
@@ -183,7 +221,7 @@ def _gather(term: Term[Any, Any], batch: Batch, params: dict[str, Any], deadline
         async with gate:
             try:
                 async with asyncio.timeout(deadline) as limit:
-                    answers[i] = await term.function(sample, **params)
+                    answers[i] = await term.function(sample, **params(i))
             except BaseException:  # this is never the main thread
                 late = deadline is not None and limit.expired()
                 reason = _timed_out(term, deadline or 0.0) if late else traceback.format_exc()

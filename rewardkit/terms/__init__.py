@@ -13,6 +13,7 @@ from rewardkit.terms.environment import turn_count as turn_count
 from rewardkit.terms.judging import judge as judge
 from rewardkit.terms.length_shaping import brevity as brevity
 from rewardkit.terms.length_shaping import cosine_length as cosine_length
+from rewardkit.terms.length_shaping import length_target as length_target
 from rewardkit.terms.length_shaping import overlong as overlong
 from rewardkit.terms.lengths import length as length
 from rewardkit.terms.ngrams import copy_share as copy_share

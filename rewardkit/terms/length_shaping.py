@@ -1,7 +1,8 @@
-"""Being short enough: rewards and penalties that fall with the length of a response.
+"""Being of the right length: rewards and penalties that go by the length of a response.
 
-All three are monotone in the length, flat where they end, and bounded, and none of them looks at the answer: pay
-brevity to right answers only, ``when(gsm8k(), 0.2 * brevity(target=150), 0)``, or the empty response is the best paid.
+All are flat where they end, and bounded, and none of them looks at the answer: pay brevity to right answers only,
+``when(gsm8k(), 0.2 * brevity(target=150), 0)``, or the empty response is the best paid. A length may differ by row:
+``brevity('budget')`` takes it from each row's `extra_info`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import numpy as np
 from pydantic import Field
 
 from rewardkit.algebra.define import term
+from rewardkit.algebra.term import PerRow
 from rewardkit.batch import Batch, Floats
-from rewardkit.terms.units import Unit, counts, needs_of_unit
+from rewardkit.terms.units import Unit, counts, lengths_of, needs_of_unit
 
 
 @term(bounds=(0, 1), needs=needs_of_unit, batched=True)
-def brevity(batch: Batch, target: Annotated[int, Field(ge=1)], *, unit: Unit = "words") -> Floats:
+def brevity(batch: Batch, target: PerRow[Annotated[int, Field(ge=1)]], *, unit: Unit = "words") -> Floats:
     """``min(1, target / length)``: 1 up to the target, then less the longer the response is, never 0.
 
     Unlike a line that reaches 0 and stays there, it goes on telling two overlong responses apart; unlike a reward for
@@ -26,16 +28,40 @@ def brevity(batch: Batch, target: Annotated[int, Field(ge=1)], *, unit: Unit = "
 
     Args:
         batch: the responses.
-        target: the length up to which the whole reward is paid, in units; at least 1.
+        target: the length up to which the whole reward is paid, in units; at least 1. A name: each row's own.
         unit: ``words``, ``characters`` or ``tokens``.
     """
-    return target / np.maximum(counts(batch, unit), target)
+    most = lengths_of(target)
+    return np.asarray(most / np.maximum(counts(batch, unit), most))
+
+
+@term(bounds=(-1, 0), needs=needs_of_unit, batched=True)
+def length_target(
+    batch: Batch,
+    target: PerRow[Annotated[int, Field(ge=0)]],
+    *,
+    width: Annotated[float, Field(gt=0)],
+    unit: Unit = "tokens",
+) -> Floats:
+    """``-min(1, |length - target| / width)``: a penalty for each unit that a response is longer or shorter.
+
+    With ``length_target('target_length', width=...)`` each row asks for a length of its own, which its prompt should
+    name. Source: L1-Exact (Aggarwal and Welleck 2025, arXiv 2503.04697). Its reward, with a penalty of 0.0003 for each
+    token, is ``gsm8k() + length_target('target_length', width=3333)``; theirs has no lower bound.
+
+    Args:
+        batch: the responses.
+        target: the length that is asked for, in units. A name: each row's own, in its `extra_info`.
+        width: how many units off the target the whole penalty is reached.
+        unit: ``tokens``, ``words`` or ``characters``.
+    """
+    return -np.minimum(np.abs(counts(batch, unit) - lengths_of(target)) / width, 1.0)
 
 
 @term(bounds=(-1, 0), needs=needs_of_unit, batched=True)
 def overlong(
     batch: Batch,
-    max_length: Annotated[int, Field(ge=1)],
+    max_length: PerRow[Annotated[int, Field(ge=1)]],
     buffer: Annotated[int, Field(ge=1)],
     *,
     unit: Unit = "tokens",
@@ -49,11 +75,11 @@ def overlong(
 
     Args:
         batch: the responses.
-        max_length: the length from which the whole penalty is paid, in units.
+        max_length: the length from which the whole penalty is paid, in units. A name: each row's own.
         buffer: over how many units it grows; with ``buffer >= max_length`` it starts at the first unit.
         unit: ``tokens``, as all peers count it; ``words`` or ``characters`` where no tokens are at hand.
     """
-    return np.clip((max_length - buffer - counts(batch, unit)) / buffer, -1.0, 0.0)
+    return np.clip((lengths_of(max_length) - buffer - counts(batch, unit)) / buffer, -1.0, 0.0)
 
 
 def _ends(p: Mapping[str, Any]) -> tuple[float, float]:
@@ -66,7 +92,7 @@ def cosine_length(
     short: float,
     long: float,
     *,
-    max_length: Annotated[int, Field(ge=1)],
+    max_length: PerRow[Annotated[int, Field(ge=1)]],
     unit: Unit = "tokens",
 ) -> Floats:
     """``long + (short - long) * (1 + cos(pi * min(length / max_length, 1))) / 2``: half a cosine between two rewards.
@@ -85,8 +111,8 @@ def cosine_length(
         batch: the responses.
         short: the reward at length 0.
         long: the reward from ``max_length`` on.
-        max_length: where the cosine ends, in units.
+        max_length: where the cosine ends, in units. A name: each row's own.
         unit: ``tokens``, ``words`` or ``characters``.
     """
-    progress = np.minimum(counts(batch, unit) / max_length, 1.0)
+    progress = np.minimum(counts(batch, unit) / lengths_of(max_length), 1.0)
     return long + (short - long) * (1.0 + np.cos(np.pi * progress)) / 2.0

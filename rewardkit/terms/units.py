@@ -41,6 +41,11 @@ def _counted(batch: Batch, unit: Unit) -> Floats:
     return np.asarray(sizes, dtype=np.float64)
 
 
+def lengths_of(given: float | str) -> Floats:
+    """What a parameter of type `PerRow` is called with: a length for all rows, or the array of one for each."""
+    return np.asarray(given, dtype=np.float64)
+
+
 def needs_of_unit(p: Mapping[str, Any]) -> tuple[Need, ...]:
     """Tokens are the trainer's own, so a term that counts them needs them."""
     return ("response", "tokens") if p["unit"] == "tokens" else ("response",)

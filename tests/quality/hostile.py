@@ -20,6 +20,7 @@ FORMULAS = [
     "brevity(5)",
     "brevity(5, unit='characters')",
     "choice()",
+    "column('turn_scores', low=0, high=1)",
     "contains('a')",
     "copy_share(2)",
     "copy_share(3, unit='characters')",
@@ -32,6 +33,8 @@ FORMULAS = [
     "json_valid()",
     'json_valid(\'{"type": "array", "uniqueItems": true}\', fenced=True)',
     "length(0.1)",
+    "length_target(5, width=3, unit='words')",
+    "length_target('target', width=3)",
     "match_count('a', cap=3)",
     "matches('a.*b')",
     "numeric(tolerance=1)",
@@ -48,6 +51,7 @@ FORMULAS = [
     "token_f1()",
     "tool_call()",
     "tool_call(form='openai')",
+    "turn_count()",
 ]
 
 

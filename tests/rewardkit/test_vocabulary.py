@@ -49,10 +49,7 @@ def test_every_term_has_a_case() -> None:
 
 
 def test_every_term_is_in_the_formulas_of_the_generic_tests() -> None:
-    elsewhere = {
-        "judge", "math_equal",  # a server, and a worker process: test_judge.py, answers/
-        "column", "turn_count",  # they read no text
-    }  # fmt: skip
+    elsewhere = {"judge", "math_equal"}  # a server, and a worker process: test_judge.py, answers/
     missing = set(terms()) - elsewhere - {formula.partition("(")[0] for formula in FORMULAS}
     assert not missing, f"add {sorted(missing)} to FORMULAS of tests/quality/hostile.py"
 
@@ -147,6 +144,8 @@ def test_text_and_json_round_trips(formula: str) -> None:
     ("formula", "word"),
     [
         ("brevity(0)", "target"),
+        ("length_target(-1, width=3)", "target"),
+        ("length_target('a', width=0)", "width"),
         ("overlong(10, 0)", "buffer"),
         ("cosine_length(1, 0)", "max_length"),
         ("repetition(0)", "n"),

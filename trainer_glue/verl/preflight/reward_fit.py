@@ -124,6 +124,8 @@ def _units(node: Expression, tokens: int) -> int:
 def _beyond(subject: Subject, node: Expression, limit: int) -> Iterator[ConfigDiagnostic]:
     """A length in the formula that no response gets to, so that the term is not what it looks like."""
     assert node.term is not None
+    if node.term.columns(node):  # each row has a length of its own
+        return
     name = node.term.name
     if name == "length":
         reached, what = math.ceil(node.param("cap") / node.param("per_unit")), "its cap"
