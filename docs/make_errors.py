@@ -202,6 +202,8 @@ AUDIT: Mapping[str, str] = {
     "last-counts": "`gsm8k() & exactly_one_answer()`, if hedging should not be free.",
     "part-paid": "Lower the shaping's share, or gate it by the verdict.",
     "no-signal": "The reward pays every text the same: a ground truth column that is not read, or a form that no answer has.",
+    "others-paid": "Read the policy's own turns only: `turn.own` in a term, the role in a function of messages; in verl, "
+    "the reward manager, which cuts a trajectory by its mask. A note where the function doesn't look made for tools.",
     "gold-blind": "The reward looks at no gold: add a verdict, or read it as the style term that it is.",
     "padding-pays": "A `cap` on the length, or `brevity(...)`, `overlong(...)`.",
     "length-outweighs": "A smaller weight on the length, so that the verdict outweighs all of it.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 POLICY_ROLES: Final = frozenset({None, "assistant", "model"})
@@ -47,6 +47,15 @@ def last_said(turns: Sequence[Turn]) -> str:
     """The text of the policy's last turn that says something; empty where it said nothing."""
     own = [turn.text for turn in turns if turn.own]
     return next((text for text in reversed(own) if text.strip()), own[-1] if own else "")
+
+
+def with_last_said(turns: Sequence[Turn], text: str) -> tuple[Turn, ...]:
+    """The same trajectory with another text in the place of what `last_said` gives."""
+    own = [i for i, turn in enumerate(turns) if turn.own]
+    if not own:
+        return (*turns, Turn(text))
+    at = next((i for i in reversed(own) if turns[i].text.strip()), own[-1])
+    return (*turns[:at], replace(turns[at], text=text), *turns[at + 1 :])
 
 
 def _turn(message: Any) -> Turn:

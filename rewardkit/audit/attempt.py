@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rewardkit.turns import Turn
+
 
 class Claim(StrEnum):
     """What a text says, by the way it was made."""
@@ -41,6 +43,7 @@ class Attempt:
             places, for a grader that takes the last of them is not fooled by a list, only by luck.
         spelled: the ground truth, spelled badly: who writes it knows the answer, so that it is no way to be paid
             without it.
+        turns: the whole trajectory, where others than the policy wrote in it; the text is the policy's last turn.
     """
 
     family: str
@@ -51,3 +54,4 @@ class Attempt:
     fixed: bool = False
     layout: str = ""
     spelled: bool = False
+    turns: tuple[Turn, ...] = ()

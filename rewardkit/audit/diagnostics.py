@@ -15,6 +15,7 @@ register(
         "last-counts": (Severity.WARNING, "Of several answers one counts by its place: the others cost nothing."),
         "part-paid": (Severity.WARNING, "A text that is not right earns a share of what a right answer does."),
         "no-signal": (Severity.ERROR, "A right answer earns nothing over an empty text."),
+        "others-paid": (Severity.ERROR, "What a tool or a user wrote is paid as the policy's answer."),
         "gold-blind": (Severity.WARNING, "A wrong answer is paid what the right one is, in every form that was tried."),
         "padding-pays": (Severity.WARNING, "More words earn more."),
         "length-outweighs": (Severity.ERROR, "A right answer that is long is paid less than a wrong one."),

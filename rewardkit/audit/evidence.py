@@ -10,6 +10,7 @@ from rewardkit.audit.diagnostics import Evidence
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.shrinking import shrink, still_claims
 from rewardkit.audit.subject import Subject
+from rewardkit.audit.tools import transcript
 from rewardkit.audit.trials import Baseline, Trial
 
 
@@ -45,11 +46,11 @@ def evidence(
 
         text = shrink(text, holds)
     right = base.right if honest is None else honest
-    samples = [problem.sample(text, attempt.truncated), problem.sample(right)]
+    samples = [problem.sample(text, attempt.truncated, attempt.turns), problem.sample(right)]
     pays = subject.pay(samples).total
     by_part = subject.parts(samples)
     return Evidence(
-        text=text,
+        text=transcript(attempt.turns) if attempt.turns else text,
         pay=float(pays[0]),
         parts={k: float(v[0]) for k, v in by_part.items() if v[0] or v[1]},
         says=attempt.claim.says,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -19,13 +20,17 @@ from rewardkit.audit.apart import Apart
 from rewardkit.audit.ground_truths import truth_of
 from rewardkit.audit.literals import literals_of
 from rewardkit.audit.subject import Pay, tokens_of
+from rewardkit.audit.tools import transcript
 from rewardkit.batch import Floats, Sample
 from rewardkit.errors import ConfigError
+from rewardkit.turns import Turn
 
 _RESPONSE: Final = ("solution_str", "completion", "response", "prediction", "text", "output", "model_output")
 _GROUND_TRUTH: Final = ("ground_truth", "answer", "reference", "gold", "solution", "target", "label")
 _PROMPT: Final = ("prompt", "question", "problem")
 _VERL: Final = ("data_source", "solution_str", "ground_truth", "extra_info")
+_OF_TOOLS: Final = re.compile(r"\b(tool|observation|assistant|user)", re.IGNORECASE)
+"""What a function for trajectories of several turns has among its texts."""
 _PROBES: Final = (
     "", "so", "#### {}", "\\boxed{{{}}}", "The answer is {}.", "{}",
     "<think>\nso\n</think>\n<answer>\n{}\n</answer>",
@@ -45,6 +50,7 @@ class FunctionSubject:
     formula: Expression | None = None
     trusted = False
     shaping: frozenset[str] = frozenset()
+    reads_turns = True
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self.name = name
@@ -58,6 +64,7 @@ class FunctionSubject:
         self._takes_all = inspect.Parameter.VAR_KEYWORD in kinds
         self._by_place = inspect.Parameter.VAR_POSITIONAL in kinds and not self._takes and not self._takes_all
         self._batched = "completions" in self._takes
+        self.knows_of_tools = any(_OF_TOOLS.search(text) for text in self.literals.texts)
         self._messages: bool | None = None
         self._apart = Apart(self._alone, lambda sample: len(sample.response))
         self._group = Apart(self._listed, len)
@@ -109,11 +116,11 @@ class FunctionSubject:
 
     def _one(self, sample: Sample) -> float:
         given: dict[str, Any] = {
-            **dict.fromkeys(_RESPONSE, sample.response),
+            **dict.fromkeys(_RESPONSE, transcript(sample.turns) if sample.turns else sample.response),
             **dict.fromkeys(_GROUND_TRUTH, sample.ground_truth),
             **dict.fromkeys(_PROMPT, sample.prompt or ""),
             "data_source": sample.data_source or "openai/gsm8k",
-            "extra_info": dict(sample.extra_info),
+            "extra_info": {**sample.extra_info, **({"num_turns": 1 + len(sample.turns)} if sample.turns else {})},
         }
         wanted = {k: v for k, v in given.items() if k in self._takes or (self._takes_all and k in _VERL)}
         if self._by_place:
@@ -130,10 +137,11 @@ class FunctionSubject:
         return self._call(samples, self._messages)
 
     def _call(self, samples: Sequence[Sample], messages: bool) -> list[float]:
-        texts, prompts = [s.response for s in samples], [s.prompt or "" for s in samples]
+        texts = [transcript(s.turns) if s.turns else s.response for s in samples]
+        prompts = [s.prompt or "" for s in samples]
         truths = [s.ground_truth for s in samples]
         columns: dict[str, list[Any]] = {
-            "completions": [[{"role": "assistant", "content": t}] for t in texts] if messages else texts,
+            "completions": [_messages_of(s) for s in samples] if messages else texts,
             "prompts": [[{"role": "user", "content": p}] for p in prompts] if messages else prompts,
             "completion_ids": [tokens_of(t) for t in texts],
             **{name: list(truths) for name in _GROUND_TRUTH},
@@ -166,6 +174,11 @@ class FunctionSubject:
                     failed += 1
             ranks.append((failed, -len(paid)))
         return ranks[1] <= ranks[0]
+
+
+def _messages_of(sample: Sample) -> list[dict[str, Any]]:
+    turns = sample.turns or (Turn(sample.response),)
+    return [{"role": turn.role, "content": turn.text} for turn in turns]
 
 
 def _now(value: Any) -> Any:

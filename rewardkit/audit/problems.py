@@ -16,6 +16,7 @@ from rewardkit.batch import Sample
 from rewardkit.errors import BadRow, DataError
 from rewardkit.scoring.fields import RawRow, column
 from rewardkit.scoring.reading import Rows
+from rewardkit.turns import Turn
 
 MOST_READ: Final = 200
 """Rows that are read; what is audited is spread over them."""
@@ -37,8 +38,8 @@ class Problem:
     """A worked solution that ends in the ground truth, where the row has one."""
     response: str | None = None
 
-    def sample(self, response: str, truncated: bool = False) -> Sample:
-        """A response to this row."""
+    def sample(self, response: str, truncated: bool = False, turns: Sequence[Turn] = ()) -> Sample:
+        """A response to this row; with turns, the policy's last one in them."""
         return Sample(
             response,
             ground_truth=self.ground_truth,
@@ -46,6 +47,7 @@ class Problem:
             data_source=self.data_source,
             extra_info=self.extra_info,
             truncated=truncated,
+            turns=turns or None,
         )
 
 

@@ -17,9 +17,12 @@ from rewardkit.audit.evidence import evidence
 from rewardkit.audit.filler import filler
 from rewardkit.audit.forms import WORK, Forms
 from rewardkit.audit.problems import Problem
+from rewardkit.audit.rules import CONSIDERABLE
 from rewardkit.audit.subject import Subject
+from rewardkit.audit.tools import trajectories
 from rewardkit.audit.trials import Baseline, Trial, padded_right
 from rewardkit.diagnostics import Severity
+from rewardkit.turns import Turn, last_said
 
 _TAIL = "\u200b\n\n"
 _EPSILON = 1e-6
@@ -44,10 +47,10 @@ class Scene:
 
     def found(
         self, code: str, severity: Severity, family: str, message: str, text: str, *, truncated: bool = False,
-        claim: Claim = Claim.NONE, honest: str | None = None,
+        claim: Claim = Claim.NONE, honest: str | None = None, turns: tuple[Turn, ...] = (),
     ) -> AuditDiagnostic:  # fmt: skip
         """A diagnostic that a text shows, as it is."""
-        trial = Trial(0, Attempt(family, code, claim, text, truncated), math.nan)
+        trial = Trial(0, Attempt(family, code, claim, text, truncated, turns=turns), math.nan)
         shown = evidence(self.subject, self.problem, self.base, trial, None, honest=honest)
         return AuditDiagnostic(code, message, severity=severity, family=family, evidence=shown, rows=1)
 
@@ -224,6 +227,23 @@ def _again(scene: Scene) -> Iterator[AuditDiagnostic]:
         yield scene.found("padding-pays", Severity.WARNING, "own text", message, text, claim=Claim.RIGHT)
 
 
+def _others_answer(scene: Scene) -> Iterator[AuditDiagnostic]:
+    """The same turns of the policy, with the ground truth in what somebody else wrote, or a wrong answer there."""
+    worth = max(abs(scene.base.worth), _EPSILON)
+    if not scene.subject.reads_turns:
+        return
+    for who, right, wrong in trajectories(scene.problem, scene.forms.best):
+        text = last_said(right)
+        paid = scene.subject.pay([scene.problem.sample(text, turns=turns) for turns in (right, wrong)]).total
+        gain = float(paid[0] - paid[1])
+        if math.isnan(gain) or gain <= CONSIDERABLE * worth:
+            continue
+        message = f"{who} gives the answer, and {gain:.4g} is paid for it; being right earns {worth:.4g}"
+        severity = Severity.ERROR if scene.subject.knows_of_tools else Severity.NOTE
+        yield scene.found("others-paid", severity, "tool", message, text, turns=right)
+        return
+
+
 def _ground_truth_blind(scene: Scene) -> Iterator[AuditDiagnostic]:
     """No form tells right from wrong."""
     if not scene.forms.read and abs(scene.base.worth) > _EPSILON:
@@ -235,6 +255,7 @@ def _ground_truth_blind(scene: Scene) -> Iterator[AuditDiagnostic]:
 
 RELATIONS: tuple[Relation, ...] = (
     _ground_truth_blind, _padding, _outweighed, _tail, _cut_off, _repetition, _unread, _together, _again, _no_variance,
+    _others_answer,
 )  # fmt: skip
 
 

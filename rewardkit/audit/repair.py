@@ -14,9 +14,11 @@ from rewardkit.audit.problems import Problem
 from rewardkit.audit.relations import relations
 from rewardkit.audit.rules import holes
 from rewardkit.audit.subject import FormulaSubject, Subject
+from rewardkit.audit.tools import trajectories
 from rewardkit.audit.trials import Trial, try_all
 from rewardkit.diagnostics import Severity
 from rewardkit.engine.program import compile
+from rewardkit.turns import last_said
 
 ROWS: Final = 3
 REPLAYED: Final = 150
@@ -93,5 +95,11 @@ def _pays_the_same(subject: Subject, other: Subject, problems: Sequence[Problem]
     """Whether a candidate pays every text that was tried, and right answers, what the original does."""
     samples = [problems[t.row].sample(t.attempt.text, t.attempt.truncated) for t in texts]
     samples += [p.sample(f"{work}#### {p.truth.text}") for p in problems for work in ("", "so. " * 40)]
+    if subject.reads_turns:
+        samples += [
+            p.sample(last_said(right), turns=right)
+            for p in problems
+            for _, right, _ in trajectories(p, "#### {}".format)
+        ]
     chunks = (samples[i : i + _CHUNK] for i in range(0, len(samples), _CHUNK))
     return all(np.allclose(subject.pay(c).total, other.pay(c).total, atol=1e-9, equal_nan=True) for c in chunks)

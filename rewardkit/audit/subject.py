@@ -60,6 +60,14 @@ class Subject(Protocol):
     def literals(self) -> Literals:
         """The texts and numbers that it is written with."""
 
+    @property
+    def reads_turns(self) -> bool:
+        """Whether it may see what others than the policy wrote."""
+
+    @property
+    def knows_of_tools(self) -> bool:
+        """Whether it is made for trajectories of several turns."""
+
     def pay(self, samples: Sequence[Sample]) -> Pay:
         """What each sample is paid, alone."""
 
@@ -82,6 +90,7 @@ class FormulaSubject:
         self.formula: Expression | None = program.reward
         self.shaping = shaping(program.reward)
         self.literals = literals_of(program.reward)
+        self.reads_turns = self.knows_of_tools = _reads_turns(program.reward)
         self.trusted = all(n.term is None or n.term.builtin for n in program.reward.walk())
 
     def pay(self, samples: Sequence[Sample]) -> Pay:
@@ -130,9 +139,14 @@ class FormulaSubject:
                 truncated=[bool(s.truncated) for s in rows],
                 groups=[i // every for i in range(n)],
                 tokens=[tokens_of(s.response) for s in rows] if "tokens" in needs else None,
+                turns=[s.turns for s in rows],
             ),
             every,
         )
+
+
+def _reads_turns(root: Expression) -> bool:
+    return any(n.term is not None and "turns" in n.term.needs(n) | n.term.reads for n in root.walk())
 
 
 def _companions(sample: Sample) -> list[Sample]:

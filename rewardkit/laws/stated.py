@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from rewardkit.batch import Batch, Status
 from rewardkit.engine.program import Program, compile
 from rewardkit.errors import KindError, ParameterError
 from rewardkit.laws.law import Law, broken
+from rewardkit.turns import Turn, with_last_said
 
 Transformation = Callable[[str], str]
 
@@ -84,6 +85,14 @@ def _label(law: str, transformation: Transformation, name: str | None) -> str:
     return f"{law}({name or getattr(transformation, '__qualname__', repr(transformation))})"
 
 
+def _turns(batch: Batch, changed: Sequence[str]) -> list[Sequence[Turn] | None] | None:
+    """The turns of the batch, and those of its twin: the turn that is the response is transformed in it, too."""
+    if batch.turns is None:
+        return None
+    twins = [line and with_last_said(line, text) for line, text in zip(batch.turns, changed, strict=True)]
+    return [*batch.turns, *twins]
+
+
 def _transformed(
     label: str, relation: str, transformation: Transformation, holds: Callable[[float, float], bool]
 ) -> Law:
@@ -102,6 +111,7 @@ def _transformed(
             groups=both.groups,
             truncated=both.truncated,
             tokens=None if batch.tokens is None else [range((len(t) + 1) // 2) for t in (*batch.responses, *changed)],
+            turns=_turns(batch, changed),
             step=batch.step,
         )
         scores = program(twin)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from rewardkit import Batch, Sample, Status, Turn, compile, term
+from rewardkit.laws.stated import bounded_by_length
 from rewardkit.scoring.run import batch_of
-from rewardkit.turns import last_said, turns_of
+from rewardkit.turns import last_said, turns_of, with_last_said
 
 CALL = {"name": "add", "arguments": {"a": 2, "b": 2}}
 
@@ -87,3 +88,23 @@ def test_a_row_of_a_file_has_its_turns_as_messages() -> None:
     messages = [{"role": "assistant", "content": "one two"}, {"role": "tool", "content": "three"}]
     assert program(batch_of({"response": "one two", "messages": messages}, program)).total.tolist() == [2.0]
     assert program(batch_of({"response": "one"}, program)).total.tolist() == [1.0]
+
+
+TALK = (Turn("a b"), Turn("42", "tool", own=False), Turn("c"), Turn("", "user", own=False), Turn(" "))
+
+
+@pytest.mark.parametrize("turns", [TALK, TALK[:2], TALK[1:2], (), (Turn(""), Turn("x", "tool", own=False))])
+def test_another_response_stands_where_the_old_one_stood(turns: tuple[Turn, ...]) -> None:
+    changed = with_last_said(turns, "new")
+    assert last_said(changed) == "new"
+    assert [turn for turn in changed if not turn.own] == [turn for turn in turns if not turn.own]
+    assert sum(a != b for a, b in zip(changed, turns, strict=False)) + len(changed) - len(turns) == 1
+
+
+def test_a_law_transforms_the_response_in_its_trajectory_too() -> None:
+    batch = Batch(["c", "d"], turns=[TALK, None])
+    law = bounded_by_length(1.5, padding=" e")
+    law.check(compile(own_words()), batch)
+    with pytest.raises(AssertionError, match="bounded_by_length"):
+        law.check(compile(2 * own_words()), batch)
+    law.check(compile(2 * calls()), batch)
