@@ -1,4 +1,4 @@
-"""`rewardkit config migrate`: a config of an older verl, rewritten for today's."""
+"""`rewardkit config migrate`: a config or a launch script of an older verl, rewritten for today's."""
 
 from __future__ import annotations
 
@@ -15,15 +15,22 @@ app = typer.Typer(**PLAIN)
 
 @app.command()
 def migrate(
-    old: Annotated[Path, typer.Argument(metavar="OLD.yaml", help="A config file for verl 0.2 to 0.9.")],
+    old: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OLD.yaml|RUN.sh", help="A config file for verl 0.2 to 0.9, or the script that launches a run."
+        ),
+    ],
     out: Annotated[Path, typer.Option(metavar="NEW.yaml", help="Where the new file goes.", show_default=False)],
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Rewrite a config of an older verl for today's, and say what became of each key.
 
-    What is not named in the report stays as it was, comments and order included; it is indented by two spaces. Exit
-    code 2 if the new file has errors that only you can mend.
+    What is not named in the report stays as it was, comments and order included; it is indented by two spaces. Of a
+    launch script the KEY=VALUE arguments are read, with the variables that it sets; nothing of it is run.
+
+    Exit code 2 if the new file has errors that only you can mend.
     """
     from rewardkit.cli._console import console, show_json
     from rewardkit.cli._diagnostics import count, show_diagnostics

@@ -11,6 +11,7 @@ register(
     {
         "missing-config": (_ERROR, "No such config file or recipe."),
         "unreadable-file": (_ERROR, "A config or a data file can't be read."),
+        "not-verl": (_ERROR, "The file is a config of another trainer, or a script."),
         "yaml-syntax": (_ERROR, "The file is not valid YAML."),
         "not-a-mapping": (_ERROR, "The file holds no keys and values."),
         "bad-key": (_ERROR, "A key is not a name."),

@@ -25,6 +25,7 @@ from trainer_glue.verl.config.idle_keys import check_idle
 from trainer_glue.verl.config.keys import check_key, check_keys
 from trainer_glue.verl.config.machine import ROLLOUT, wire_machine
 from trainer_glue.verl.config.model_folder import check_model
+from trainer_glue.verl.config.other_trainers import not_verls
 from trainer_glue.verl.config.overrides import Override, parse_overrides
 from trainer_glue.verl.config.recipes import DEFAULT, DEFAULT_FOR_MODEL, config_path
 from trainer_glue.verl.config.resolved_config import Check, ResolvedConfig
@@ -130,7 +131,9 @@ def resolve(
         diagnostics.append(ConfigDiagnostic("verl", e.message, hint=e.hint))
     parsed, bad = parse_overrides(overrides, verl.config if verl else Path())
     written, unreadable = _read(source, parsed)
-    if any(f.code == "missing-config" for f in unreadable):  # what else is missing would be said of no config
+    if any(
+        f.code in ("missing-config", "not-verl") for f in unreadable
+    ):  # what else is missing would be said of no config
         raise ConfigErrors([*diagnostics, *bad, *unreadable])
     own, bad_own = written.own()
     paid_by, bad_reward = find_reward(reward, own, written)
@@ -138,6 +141,8 @@ def resolve(
     if verl is None:
         raise ConfigErrors(diagnostics)
     config, schema = composed(verl, written.groups)
+    if (foreign := not_verls(written.file, schema)) is not None:  # all else would be said of no config of verl's
+        raise ConfigErrors([foreign])
     key_diagnostics = _check_keys(written, schema)
     diagnostics += key_diagnostics
     invalid = frozenset(f.key for f in key_diagnostics if f.severity is Severity.ERROR)

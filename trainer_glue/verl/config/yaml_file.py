@@ -27,6 +27,10 @@ _FLOAT: Final = re.compile(
 )
 
 
+MAIN: Final = re.compile(r"\bmain_(?:ppo|dapo|prime|spin|sppo)\w*(?=\s|\Z)")
+"""What a launch script starts."""
+
+
 class Loader(yaml.SafeLoader):
     """PyYAML's safe loader with YAML 1.2's floats and without dates."""
 
@@ -69,8 +73,16 @@ def read_yaml(path: Path) -> YamlFile:
     return parse_yaml(text, path)
 
 
+def is_script(text: str) -> bool:
+    """Whether a text starts verl with arguments, as a shell script does."""
+    return any(MAIN.search(line) and not line.lstrip().startswith("#") for line in text.splitlines())
+
+
 def parse_yaml(text: str, path: Path) -> YamlFile:
     """The same for the text of a file."""
+    if is_script(text):
+        hint = f"rewardkit config migrate {path} --out NEW.yaml makes a config of its KEY=VALUE arguments"
+        return YamlFile(path, diagnostics=(ConfigDiagnostic("not-verl", "is a launch script", str(path), hint),))
     try:
         loader = Loader(text)
         root = loader.get_single_node()
