@@ -43,6 +43,14 @@ def part_names(root: Expression) -> tuple[str, ...]:
     return tuple(dict.fromkeys(p.name for p, _ in _parts(root, 1.0, np.zeros(0, dtype=np.bool_), None, "")))
 
 
+def part_weights(root: Expression) -> dict[str, float]:
+    """By the label of a part without its weight, how much one unit of it moves the total; of several the most."""
+    weights: dict[str, float] = {}
+    for part, _ in _parts(root, 1.0, np.zeros(0, dtype=np.bool_), None, ""):
+        weights[part.name] = max(weights.get(part.name, 0.0), abs(part.weight))
+    return weights
+
+
 def shaping(root: Expression) -> frozenset[str]:
     """The labels of the parts that no ground truth has a say in."""
     parts = [p for p, _ in _parts(root, 1.0, np.zeros(0, dtype=np.bool_), None, "")]

@@ -34,6 +34,7 @@ SECTIONS: Final = {
         "audit": "Attack a reward on real rows: who is paid without being right?",
         "test": "Run the laws of rewards on one; find what its examples miss.",
         "compare": "Show what changes where one reward takes another's place.",
+        "simulate": "Show what a run would learn from a reward, on rollouts that are there.",
     },
     "Train": {
         "data": "Write data sets as verl's parquet; check them against a formula.",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,14 +57,49 @@ def compare(
         CompileError: a formula needs groups, and none came.
         MissingDependencyError: parquet without pyarrow.
     """
-    sides = (old, new)
+    tally = _Found((old, new))
+    for part in parts_of((old, new), data, step=step, limit=limit):
+        tally.add(part)
+        if progress is not None:
+            progress(part.done, tally.rows)
+    return tally.comparison()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows that are paid together.
+
+    Attributes:
+        source: the file.
+        chunk: the rows.
+        batch: the same, as sides take them.
+        truths: the ground truth of each row, whether a side needs it or not.
+        codes: shape (n,): equal for the rows of one group over all files; -1 where a row has none.
+        done: the share of the files that has been read.
+    """
+
+    source: Rows
+    chunk: Chunk
+    batch: Batch
+    truths: Sequence[Any]
+    codes: Codes
+    done: float
+
+
+def parts_of(sides: Sequence[Side], data: Path, *, step: int | None, limit: int | None) -> Iterator[Part]:
+    """The rows of files, with what each side needs of them.
+
+    Raises:
+        DataError: rows that can't be read or lack what a side needs; no rows.
+        MissingDependencyError: parquet without pyarrow.
+    """
     fields = RequiredFields(
         tuple(f for f in SPELLINGS if any(f in s.required.fields for s in sides)),
         frozenset().union(*(s.required.needed for s in sides)),
     )
     files = data_files(data)
-    tally = _Found(sides)
-    left = limit
+    code_of: dict[int, int] = {}
+    left, empty = limit, True
     for number, path in enumerate(files):
         if left is not None and left <= 0:
             break
@@ -74,13 +109,17 @@ def compare(
             batch = Batch(**given, step=step)
             truths = batch.ground_truths or columns(source, chunk, ["ground_truth"])["ground_truths"]
             prompts = batch.prompts or columns(source, chunk, ["prompt"])["prompts"]
-            tally.add(source, chunk, number, batch, truths, groups_of(chunk.rows, prompts))
-            left = None if left is None else left - len(chunk.rows)
-            if progress is not None:
-                progress((number + chunk.done) / len(files), tally.rows)
-    if not tally.rows:
+            groups = groups_of(chunk.rows, prompts)
+            names = [
+                None if g is None else hash((number, row.get("step"), g))
+                for g, row in zip(groups, chunk.rows, strict=True)
+            ]
+            codes = [-1 if name is None else code_of.setdefault(name, len(code_of)) for name in names]
+            done = (number + chunk.done) / len(files)
+            yield Part(source, chunk, batch, truths, np.array(codes, dtype=np.int64), done)
+            left, empty = None if left is None else left - len(chunk.rows), False
+    if empty:
         raise DataError(f"{data} has no rows")
-    return tally.comparison()
 
 
 class _Rows(Rows):
@@ -101,7 +140,6 @@ class _Found:
         self._pay = (Moments(), Moments())
         self._totals: list[tuple[Floats, Floats]] = []
         self._codes: list[Codes] = []
-        self._code_of: dict[int, int] = {}
         self._changes: list[Any] = []  # shape (labels, rows), float32
         self._largest: list[tuple[float, int, Difference]] = []
         self._names = matched(*sides)
@@ -117,10 +155,9 @@ class _Found:
     def _both_formulas(self) -> bool:
         return all(side.is_formula for side in self.sides)
 
-    def add(
-        self, source: Rows, chunk: Chunk, file: int, batch: Batch, truths: Sequence[Any], groups: Sequence[Hashable]
-    ) -> None:
-        """Take in a chunk."""
+    def add(self, part: Part) -> None:
+        """Take in rows."""
+        source, chunk, batch, truths = part.source, part.chunk, part.batch, part.truths
         old, new = (self._paid(side, batch) for side in self.sides)
         self.rows += len(batch)
         has = [~np.isnan(paid.total) for paid in (old, new)]
@@ -134,9 +171,7 @@ class _Found:
         for moments, values in zip(self._pay, (a, b), strict=True):
             moments.add(values, np.zeros(len(rows), dtype=np.int8))
         self._totals.append((a, b))
-        steps = [row.get("step") for row in chunk.rows]
-        names = [None if g is None else hash((file, steps[i], g)) for i, g in enumerate(groups)]
-        self._codes.append(np.array([self._code(names[i]) for i in rows.tolist()], dtype=np.int64))
+        self._codes.append(part.codes[rows])
         differ = ~near(a, b)
         self._different += int(differ.sum())
         self._add_parts(old, new, rows, b - a, differ)
@@ -146,9 +181,6 @@ class _Found:
     def _paid(self, side: Side, batch: Batch) -> Paid:
         paid = side.pay(batch)
         return replace(paid, parts={self._names[label]: values for label, values in paid.parts.items()})
-
-    def _code(self, name: int | None) -> int:
-        return -1 if name is None else self._code_of.setdefault(name, len(self._code_of))
 
     def _add_parts(self, old: Paid, new: Paid, rows: Any, d: Floats, differ: Any) -> None:
         nothing = np.zeros(len(rows))
@@ -216,7 +248,7 @@ class _Found:
     def _groups(self, a: Floats, b: Floats, codes: Codes) -> tuple[Groups | None, Any]:
         blamed = np.zeros(len(self._labels), dtype=np.int64)
         rows = np.flatnonzero(codes >= 0)
-        if not self._code_of:
+        if not len(rows):
             return None, blamed
         a, b, codes = a[rows], b[rows], codes[rows]
         old, new = in_groups(a, codes), in_groups(b, codes)

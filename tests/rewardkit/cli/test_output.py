@@ -79,6 +79,7 @@ CODES: list[tuple[str, int]] = [
     ("convert rollouts out", 2),
     ("config", 2),
     ("compare gsm8k() exact() responses.jsonl", 0),
+    ("simulate gsm8k() responses.jsonl --estimator ppo", 2),
     ("compare existing.py gsm8k() responses.jsonl --fail-on-difference", 1),
     ("compare existing.py gsm8k() no_such.jsonl", 2),
     ("compare existing.py gsm8k(", 2),

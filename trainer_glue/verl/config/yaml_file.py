@@ -81,8 +81,8 @@ def is_script(text: str) -> bool:
 def parse_yaml(text: str, path: Path) -> YamlFile:
     """The same for the text of a file."""
     if is_script(text):
-        hint = f"rewardkit config migrate {path} --out NEW.yaml makes a config of its KEY=VALUE arguments"
-        return YamlFile(path, diagnostics=(ConfigDiagnostic("not-verl", "is a launch script", str(path), hint),))
+        of_script = f"rewardkit config migrate {path} --out NEW.yaml makes a config of its KEY=VALUE arguments"
+        return YamlFile(path, diagnostics=(ConfigDiagnostic("not-verl", "is a launch script", str(path), of_script),))
     try:
         loader = Loader(text)
         root = loader.get_single_node()
