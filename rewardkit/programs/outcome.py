@@ -35,8 +35,8 @@ class Outcome:
 
     Args:
         ending: how it ended.
-        value: what a call returned, of the types None, bool, int, float, complex, str, bytes, list, tuple, dict, set and
-            frozenset themselves, never of a subclass; None unless ``ending`` is VALUE.
+        value: what a call returned: None, bool, int, float, complex, str, bytes, list, tuple, dict, set and frozenset,
+            never a subclass of one; None unless ``ending`` is VALUE.
         output: what was printed to standard output.
         reason: why, in words, where ``ending`` is not VALUE. Part of it may be the program's own text.
     """

@@ -94,7 +94,7 @@ FLOORS = (
     {"plain data"},
     {"algebra", "processes"},
     {"engine"},
-    {"answers"},
+    {"answers", "programs"},
     {"terms"},
     {"scoring"},
     {"data"},

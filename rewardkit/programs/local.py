@@ -1,0 +1,299 @@
+"""Programs on this machine, each in a process of its own behind the isolation that this machine has."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from rewardkit.programs.inside.plain import NotPlain, pack, unpack
+from rewardkit.programs.isolation import Isolation, places
+from rewardkit.programs.limits import Limits
+from rewardkit.programs.outcome import Ending, Outcome
+from rewardkit.programs.place import Place, PlaceLost, Process
+
+_ATTEMPTS: Final = 2
+"""For a run that is broken by what is not the program."""
+
+
+class LocalSandbox:
+    """Places on this machine.
+
+    Args:
+        isolation: the kind.
+        packages: distributions that programs may import, beside the standard library.
+        size: how many programs run at a time; None: one a core.
+    """
+
+    def __init__(self, isolation: Isolation, packages: Sequence[str] = (), *, size: int | None = None) -> None:
+        self.name: str = isolation
+        self.size = size or places()
+        self._isolation, self._packages = isolation, tuple(packages)
+        self._begin()
+        _SANDBOXES.add(self)
+
+    def _begin(self) -> None:
+        self._free = threading.Condition()
+        self._idle: list[Place] = []
+        self._busy = 0
+        self._pid = os.getpid()
+
+    def run(self, program: str, stdin: str, limits: Limits) -> Outcome:
+        """A whole program as ``__main__``; what it printed is ``output``."""
+
+        def once() -> Outcome:
+            with self._places(1) as (place,), _process(place, limits, stdin) as process:
+                token = secrets.token_hex(8)
+                process.tell({"mode": "run", "program": program, "token": token})
+                said: list[Any] = []
+                while (message := process.hear()) is not None:
+                    said = message
+                return _ended(process, said, token, place, whole=True)
+
+        return _attempted(once)
+
+    @contextlib.contextmanager
+    def open(self, program: str, limits: Limits) -> Iterator[LocalSession]:
+        """A program for calls."""
+        session = LocalSession(self, program, limits)
+        try:
+            yield session
+        finally:
+            session.close()
+
+    def check(self, program: str, test: str, entry_point: str, limits: Limits, *, setup: str = "") -> Outcome:
+        """A data set's test code against one function of a program; VALUE with True where the test ran to its end."""
+
+        def once() -> Outcome:
+            with (
+                self._places(2) as (tested, testing),
+                _process(tested, limits) as ours,
+                _process(testing, limits) as process,
+            ):
+                loaded = _Loaded(ours, tested, program, limits)
+                token = secrets.token_hex(8)
+                process.tell({"mode": "test", "setup": setup, "test": test, "entry_point": entry_point, "token": token})
+                while (message := process.hear()) is not None and message[:2] == ["call", token]:
+                    outcome = loaded.call(entry_point, *message[2:4])
+                    if outcome.ending is Ending.VALUE:
+                        process.tell(["value", pack(outcome.value)])
+                    elif outcome.ending is Ending.RAISED:
+                        process.tell(["raised", *loaded.raised])
+                    else:
+                        return outcome
+                if message == ["done", token]:
+                    return Outcome(Ending.VALUE, True, ours.printed()[0])
+                return _ended(process, message or [], token, testing, whole=False)
+
+        return _attempted(once)
+
+    @contextlib.contextmanager
+    def _places(self, n: int) -> Iterator[list[Place]]:
+        """Places that nobody else has, all or none of them."""
+        self.forget_after_fork()
+        with self._free:
+            self._free.wait_for(lambda: self._busy + n <= self.size)
+            self._busy += n
+            taken = [self._idle.pop() for _ in range(min(n, len(self._idle)))]
+        good = False
+        try:
+            while len(taken) < n:
+                taken.append(Place(self._isolation, self._packages))
+            yield taken
+            good = True
+        finally:
+            if not good:
+                for place in taken:
+                    place.close()
+            with self._free:
+                self._busy -= n
+                self._idle += taken if good else []
+                self._free.notify_all()
+
+    def forget_after_fork(self) -> None:
+        """A forked child must not talk to its parent's servers, nor keep them alive."""
+        if self._pid != os.getpid():
+            for place in self._idle:
+                place.forget()
+            self._begin()
+
+    def close(self) -> None:
+        """End the places that are free."""
+        if self._pid == os.getpid():
+            with self._free:
+                idle, self._idle = self._idle, []
+            for place in idle:
+                place.close()
+
+    def processes(self) -> list[int]:
+        """Process ids of the free places' servers, for tests and reports."""
+        with self._free:
+            return [place.pid for place in self._idle]
+
+
+class LocalSession:
+    """A program whose functions are called; see :class:`rewardkit.programs.sandbox.Session`."""
+
+    def __init__(self, sandbox: LocalSandbox, program: str, limits: Limits) -> None:
+        self._sandbox, self._program, self._limits = sandbox, program, limits
+        self._kept: tuple[contextlib.ExitStack, _Loaded] | None = None
+
+    def call(
+        self, function: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, fresh: bool = True
+    ) -> Outcome:
+        """Call a function with copies of plain data."""
+        arguments = pack(list(args)), pack(dict(kwargs or {}))
+        if not fresh:
+            return self._call_kept(function, arguments)
+
+        def once() -> Outcome:
+            with (
+                self._sandbox._places(1) as (place,),
+                _process(place, self._limits) as process,
+            ):
+                return _Loaded(process, place, self._program, self._limits).call(function, *arguments)
+
+        return _attempted(once)
+
+    def _call_kept(self, function: str, arguments: tuple[Any, Any]) -> Outcome:
+        try:
+            if self._kept is None:
+                stack = contextlib.ExitStack()
+                with contextlib.ExitStack() as opening:
+                    (place,) = opening.enter_context(self._sandbox._places(1))
+                    process = opening.enter_context(_process(place, self._limits))
+                    self._kept = stack, _Loaded(process, place, self._program, self._limits)
+                    stack.push(opening.pop_all())
+            return self._kept[1].call(function, *arguments)
+        except PlaceLost as e:
+            return Outcome(Ending.BROKEN, reason=str(e))
+
+    def close(self) -> None:
+        """End the session's own process."""
+        if self._kept is not None:
+            kept, self._kept = self._kept, None
+            with contextlib.suppress(PlaceLost):
+                kept[0].close()
+
+
+class _Loaded:
+    """A process that answers calls of one program."""
+
+    def __init__(self, process: Process, place: Place, program: str, limits: Limits) -> None:
+        self._process, self._place, self._limits = process, place, limits
+        self._failed: Outcome | None = None
+        self.raised = ("", "")
+        """Name and words of the exception that a call raised last."""
+        token = secrets.token_hex(8)
+        process.tell({"mode": "call", "program": program, "token": token, "most": limits.output_chars})
+        said = process.hear()
+        if said != ["loaded", token]:
+            self._failed = _ended(process, said or [], token, place, whole=False)
+
+    def call(self, function: str, args: Any, kwargs: Any) -> Outcome:
+        """Call with packed arguments. Once the process is at its end, each call says how it ended."""
+        if self._failed is not None:
+            return self._failed
+        token = secrets.token_hex(8)
+        self._process.tell([token, function, args, kwargs])
+        said = self._process.hear()
+        output, flooded = self._process.printed()
+        match said:
+            case _ if flooded:
+                self._process.kill(Ending.OUTPUT, "")
+                said = None
+            case ["value", answered, tree] if answered == token:
+                try:
+                    return Outcome(Ending.VALUE, unpack(tree), output)
+                except NotPlain as e:
+                    return Outcome(Ending.RAISED, None, output, f"what {function} returns is {e}")
+            case ["raised", answered, name, words] if answered == token:
+                self.raised = str(name), str(words)
+                broken = _disk_full(self._place, str(words))
+                return Outcome(broken or Ending.RAISED, None, output, f"{name}: {words}")
+        self._failed = _ended(self._process, said or [], token, self._place, whole=False, output=output)
+        return self._failed
+
+
+def _ended(
+    process: Process, said: list[Any], token: str, place: Place, *, whole: bool, output: str | None = None
+) -> Outcome:
+    """What came of a process that gives no further answer; it is ended if it lives.
+
+    Args:
+        process: the process.
+        said: its last message.
+        token: what a message must bear to count.
+        place: where it ran.
+        whole: whether it was a whole program, whose printed text is what counts.
+        output: what it has printed, where that has been read already.
+    """
+    live = process.end is None
+    process.kill(Ending.EXITED, "it gave no answer")
+    end = process.end
+    assert end is not None
+    printed, flooded = process.printed()
+    printed = printed if output is None else output + printed
+    kind = said[0] if len(said) > 1 and said[1] == token else None
+    if flooded or end.ending is Ending.OUTPUT or kind == "long" or len(printed) > process.most_printed:
+        return Outcome(Ending.OUTPUT, None, printed, end.reason or "it printed or returned more than it may")
+    if end.ending not in (Ending.VALUE, Ending.EXITED):
+        return Outcome(end.ending, None, printed, end.reason)
+    if whole and end.ending is Ending.VALUE:
+        return Outcome(Ending.VALUE, None, printed)
+    match kind, said[2:]:
+        case "memory", _:
+            return Outcome(Ending.MEMORY, None, printed, "it wanted more memory than it may have")
+        case "raised", [name, words]:
+            broken = _disk_full(place, str(words))
+            return Outcome(broken or Ending.RAISED, None, printed, f"{name}: {words}")
+        case "exited", [code]:
+            return Outcome(Ending.EXITED, None, printed, f"it ended with exit code {code}")
+    if live:
+        return Outcome(Ending.CRASHED, None, printed, "it answered what nobody asked")
+    return Outcome(Ending.EXITED, None, printed, end.reason or process.last_words() or "it ended without an answer")
+
+
+def _disk_full(place: Place, words: str) -> Ending | None:
+    """BROKEN where a program says that the disk is full, and it is: that is nobody's fault."""
+    if os.strerror(errno.ENOSPC) not in words:
+        return None
+    free = os.statvfs(place.scratch)
+    return Ending.BROKEN if free.f_bavail * free.f_frsize < 1 << 20 or free.f_favail == 0 else None
+
+
+@contextlib.contextmanager
+def _process(place: Place, limits: Limits, stdin: str = "") -> Iterator[Process]:
+    with contextlib.closing(place.begin(limits, stdin)) as process:
+        yield process
+
+
+def _attempted(once: Callable[[], Outcome]) -> Outcome:
+    """What came of a run; it is tried again where the sandbox broke, as nothing of it is left."""
+    outcome = Outcome(Ending.BROKEN)
+    for _ in range(_ATTEMPTS):
+        try:
+            outcome = once()
+        except PlaceLost as e:
+            outcome = Outcome(Ending.BROKEN, reason=str(e))
+        except OSError as e:
+            outcome = Outcome(Ending.BROKEN, reason=f"{type(e).__name__}: {e}")
+        if outcome.ending is not Ending.BROKEN:
+            break
+    return outcome
+
+
+_SANDBOXES: Final[weakref.WeakSet[LocalSandbox]] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for sandbox in list(_SANDBOXES):
+        sandbox.forget_after_fork()
+
+
+os.register_at_fork(after_in_child=_forget_all)
