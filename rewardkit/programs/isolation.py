@@ -45,6 +45,7 @@ _ENVIRONMENT: Final = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",  # each takes 64 MiB of address space
 }
 
 

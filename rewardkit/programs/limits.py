@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from rewardkit.errors import ParameterError
+
+_MOST: Final = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +40,5 @@ class Limits:
             "output_chars": 1,
         }
         for name, minimum in least.items():
-            if not getattr(self, name) >= minimum:
-                raise ParameterError(f"`{name}` is {getattr(self, name)!r}; expected at least {minimum}")
+            if not minimum <= getattr(self, name) <= _MOST:
+                raise ParameterError(f"`{name}` is {getattr(self, name)!r}; expected {minimum:g} to {_MOST:g}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
@@ -40,6 +41,7 @@ class LocalSandbox:
     def _begin(self) -> None:
         self._free = threading.Condition()
         self._idle: list[Place] = []
+        self._taken: set[Place] = set()
         self._busy = 0
         self._pid = os.getpid()
 
@@ -78,8 +80,8 @@ class LocalSandbox:
                 loaded = _Loaded(ours, tested, program, limits)
                 token = secrets.token_hex(8)
                 process.tell({"mode": "test", "setup": setup, "test": test, "entry_point": entry_point, "token": token})
-                while (message := process.hear()) is not None and message[:2] == ["call", token]:
-                    outcome = loaded.call(entry_point, *message[2:4])
+                while (message := process.hear()) is not None and message[:2] == ["call", token] and len(message) == 4:
+                    outcome = loaded.call(entry_point, *message[2:])
                     if outcome.ending is Ending.VALUE:
                         process.tell(["value", pack(outcome.value)])
                     elif outcome.ending is Ending.RAISED:
@@ -104,21 +106,24 @@ class LocalSandbox:
         try:
             while len(taken) < n:
                 taken.append(Place(self._isolation, self._packages))
+            self._taken.update(taken)
             yield taken
             good = True
         finally:
-            if not good:
-                for place in taken:
+            kept = [place for place in taken if good and _is_clean(place)]
+            for place in taken:
+                if place not in kept:
                     place.close()
             with self._free:
+                self._taken.difference_update(taken)
                 self._busy -= n
-                self._idle += taken if good else []
+                self._idle += kept
                 self._free.notify_all()
 
     def forget_after_fork(self) -> None:
         """A forked child must not talk to its parent's servers, nor keep them alive."""
         if self._pid != os.getpid():
-            for place in self._idle:
+            for place in {*self._idle, *self._taken}:
                 place.forget()
             self._begin()
 
@@ -259,6 +264,15 @@ def _ended(
     return Outcome(Ending.EXITED, None, printed, end.reason or process.last_words() or "it ended without an answer")
 
 
+def _is_clean(place: Place) -> bool:
+    """Whether a place can be used again; what came of its last program stands either way."""
+    try:
+        place.clean()
+    except OSError:
+        return False
+    return True
+
+
 def _disk_full(place: Place, words: str) -> Ending | None:
     """BROKEN where a program says that the disk is full, and it is: that is nobody's fault."""
     if os.strerror(errno.ENOSPC) not in words:
@@ -289,6 +303,12 @@ def _attempted(once: Callable[[], Outcome]) -> Outcome:
 
 
 _SANDBOXES: Final[weakref.WeakSet[LocalSandbox]] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for sandbox in list(_SANDBOXES):
+        sandbox.close()
 
 
 def _forget_all() -> None:

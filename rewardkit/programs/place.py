@@ -33,13 +33,14 @@ _ANSWER_SECONDS: Final = 10.0
 _FIRST_LOOK, _LOOK = 0.02, 0.05
 """Seconds until what a process uses is looked at, and between looks."""
 _MOST_FILES: Final = 1_000
+_MOST_WAITED: Final = 3
+"""Of the wall time, for which a busy machine may keep a process waiting."""
 _PAGE: Final = 1 << 16
 _WORDS: Final = 1 << 16
 """Bytes of standard error that are kept."""
 _FORMAT_BYTES: Final = 1_000
 """Of an answer, beside what it holds."""
 _CREDENTIALS: Final = struct.Struct("iII")
-_NUMBERS_BASE: Final = 1
 
 
 class PlaceLost(Exception):
@@ -72,7 +73,7 @@ class Place:
         os.mkdir(self.scratch, 0o700)
         os.mkdir(links)
         link_packages(packages, links)
-        self._number = _NUMBERS_BASE
+        self._number = 0
         self._said = _memory_file("rewardkit-server")
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -97,7 +98,8 @@ class Place:
             raise
 
     def _wait_until_ready(self) -> None:
-        message, self.pid = _receive(self.control, _START_SECONDS)
+        message, pid = _receive(self.control, _START_SECONDS)
+        self.pid = pid or self.pid
         said = json.loads(message) if message else {}
         if not said.get("ready"):
             words = os.pread(self._said.fileno(), 2_000, 0).decode(errors="replace").strip().splitlines()
@@ -123,14 +125,14 @@ class Place:
         """Empty the scratch folder of what a program has left there, however deep and whatever its modes.
 
         Raises:
-            PlaceLost: something is left.
+            OSError: something is left.
         """
         if not os.listdir(self.scratch):
             return
         for command in (["chmod", "-R", "u+rwX", self.scratch], ["find", self.scratch, "-mindepth", "1", "-delete"]):
             subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd="/")
         if os.listdir(self.scratch):
-            raise PlaceLost("the scratch folder can't be emptied")
+            raise OSError("the scratch folder can't be emptied")
 
     def close(self) -> None:
         """Kill the server and what it has forked; remove the folder. May be called again."""
@@ -141,7 +143,7 @@ class Place:
         self._process.kill()
         self._process.wait()
         self._said.close()
-        with contextlib.suppress(PlaceLost, FileNotFoundError):
+        with contextlib.suppress(OSError):
             self.clean()
         self._folder.cleanup()
 
@@ -167,7 +169,7 @@ class Process:
         self.channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         given = _memory_file("stdin")
         try:
-            given.write(stdin.encode("utf-8", "surrogateescape"))
+            given.write(stdin.encode(errors="replace"))
             given.seek(0)
             order = {
                 "number": number,
@@ -190,7 +192,8 @@ class Process:
             theirs.close()
             given.close()
         self.channel.setblocking(False)
-        self._began = time.monotonic()
+        self._ran = 0.0
+        self._next_look = time.monotonic() + min(_FIRST_LOOK, limits.wall_seconds)
 
     def tell(self, message: Any) -> None:
         """Send a message; whether it arrives, :meth:`hear` shows."""
@@ -199,22 +202,28 @@ class Process:
     def hear(self) -> Any | None:
         """The next message, whatever it may be; None once the process has ended.
 
+        The time on the clock runs in here alone: what the caller does between messages is not the program's time.
+
         Raises:
             PlaceLost: it ended by no doing of its own.
         """
+        began = time.monotonic()
+        try:
+            return self._hear(began - self._ran)
+        finally:
+            self._ran += time.monotonic() - began
+
+    def _hear(self, began: float) -> Any | None:
         poll = select.poll()
         poll.register(self._place.control, select.POLLIN)
         poll.register(self.channel, select.POLLIN | (select.POLLOUT if self._outgoing else 0))
-        look = min(_FIRST_LOOK, self._limits.wall_seconds)
         while (message := self._framed()) is None and self.end is None:
-            left = self._began + self._limits.wall_seconds - time.monotonic()
-            if left <= 0:
-                self.kill(Ending.WALL, f"it ran for more than {self._limits.wall_seconds:g} s on the clock")
-                break
-            events = dict(poll.poll(1_000 * min(look, left) + 1))
-            if not events:
-                self._look()
-                look = _LOOK
+            now = time.monotonic()
+            if now >= self._next_look:
+                self._next_look = now + _LOOK
+                self._look(now - began)
+                continue
+            events = dict(poll.poll(1_000 * (self._next_look - now) + 1))
             if (event := events.get(self.channel.fileno(), 0)) & select.POLLOUT and not self._flush():
                 poll.modify(self.channel, select.POLLIN)
             if event & ~select.POLLOUT and not self._receive():
@@ -279,11 +288,13 @@ class Process:
             self.kill(Ending.CRASHED, f"what came on the channel is no answer: {reason}")
         return None
 
-    def _look(self) -> None:
-        """Hold what it uses against its limits."""
+    def _look(self, seconds: float) -> None:
+        """Hold what it uses against its limits. Time in which it was ready to run and no core was free is not its."""
         limits = self._limits
         cpu_seconds, threads = _usage(self.pid)
-        if cpu_seconds > limits.cpu_seconds:
+        if seconds - min(_waited(self.pid), _MOST_WAITED * limits.wall_seconds) > limits.wall_seconds:
+            self.kill(Ending.WALL, f"it ran for more than {limits.wall_seconds:g} s on the clock")
+        elif cpu_seconds > limits.cpu_seconds:
             self.kill(Ending.CPU, f"it took more than {limits.cpu_seconds:g} s of CPU time")
         elif threads > limits.processes:
             self.kill(Ending.PROCESSES, f"it had {threads} threads, more than {limits.processes}")
@@ -338,7 +349,7 @@ class Process:
         written = os.lseek(self._output.fileno(), 0, os.SEEK_CUR)
         text = os.pread(self._output.fileno(), max(0, written - self._read), self._read)
         self._read = max(written, self._read)
-        shown = text.decode("utf-8", "surrogateescape")
+        shown = text.decode(errors="replace")
         return shown[: self._limits.output_chars], len(shown) > self._limits.output_chars
 
     def last_words(self) -> str:
@@ -348,14 +359,13 @@ class Process:
         return (text.strip().splitlines() or [""])[-1]
 
     def close(self) -> None:
-        """End it, and leave the place as it was."""
+        """End it, if it lives."""
         try:
             self.kill(Ending.VALUE, "")
         finally:
             self.channel.close()
             self._output.close()
             self._errors.close()
-        self._place.clean()
 
     _outgoing: memoryview = memoryview(b"")
 
@@ -395,6 +405,15 @@ def _usage(pid: int) -> tuple[float, int]:
     except OSError:
         return 0.0, 0
     return (int(fields[11]) + int(fields[12])) / _TICKS, int(fields[17])
+
+
+def _waited(pid: int) -> float:
+    """Seconds that a process's first thread has been ready to run and did not."""
+    try:
+        with open(f"/proc/{pid}/schedstat", "rb") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):  # a kernel that doesn't keep it
+        return 0.0
 
 
 def _held(folder: str) -> int:

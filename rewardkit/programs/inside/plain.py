@@ -79,7 +79,7 @@ def unpack(tree: Any, depth: int = 0) -> Any:
         raise NotPlain("an object of unknown type")
     try:
         return _TYPES[kind](content if kind in "ib" else unpack(content, depth + 1))
-    except (TypeError, ValueError, AttributeError) as e:
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
         raise NotPlain(f"no value of its type: {e}") from None
 
 

@@ -18,13 +18,14 @@ import random
 import resource
 import select
 import signal
+import site
 import socket
 import sys
 from typing import Any, Final, NoReturn
 
 from rewardkit.programs.inside import harness
 from rewardkit.programs.inside.channel import HELLO, Channel
-from rewardkit.programs.inside.syscall_filter import PR_SET_NO_NEW_PRIVS, Filter, _prctl
+from rewardkit.programs.inside.syscall_filter import PR_SET_NO_NEW_PRIVS, Filter
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _CAPABILITY_VERSION: Final = 0x20080522
@@ -69,9 +70,11 @@ def _prepared(control: socket.socket, options: dict[str, Any]) -> _Server:
     if options["landlock"] is not None:
         _confine(**options["landlock"])
     syscall_filter = Filter()
-    _drop_capabilities()
+    _drop_capabilities(syscall_filter)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _refuse(syscall_filter)
+    site.setquit()  # exit() and quit()
+    sys.argv[:], sys.orig_argv[:] = [""], []
     for name in [name for name in sys.modules if name.partition(".")[0] in ("rewardkit", "sandlock")]:
         del sys.modules[name]
     gc.collect()
@@ -95,9 +98,9 @@ def _confine(readable: list[str], writable: list[str], found_in: str) -> None:
     )
 
 
-def _drop_capabilities() -> None:
+def _drop_capabilities(syscall_filter: Filter) -> None:
     """Root without its capabilities may still read its own files, and no limit may be raised again."""
-    prctl = _prctl()
+    prctl = syscall_filter.prctl
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     if ctypes.CDLL(None, use_errno=True).capset(header, (ctypes.c_uint32 * 6)()):
         raise OSError(ctypes.get_errno(), "capset: " + os.strerror(ctypes.get_errno()))
@@ -177,8 +180,7 @@ class _Server:
         for place, fd in enumerate(fds):
             os.dup2(fd, place)  # those that came have higher numbers: the control socket has one of its own
         os.closerange(len(fds), 1 << 16)
-        prctl = _prctl()
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        self._filter.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         os.chdir(self._scratch)
         connection = socket.socket(fileno=3)
         connection.sendall(HELLO)

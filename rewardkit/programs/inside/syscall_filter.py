@@ -11,20 +11,20 @@ import os
 import platform
 import signal
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rewardkit.programs.inside.syscalls import ARCHITECTURES, CONDITIONAL, FREE
 
 # Berkeley packet filter: load a word, compare, mask, return.
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+_LOAD, _EQUAL, _MORE, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x54, 0x06
 _NUMBER, _ARCHITECTURE = 0, 4
 _ALLOW: Final = 0x7FFF0000
 _KILL: Final = 0x80000000
 _EPERM: Final = 0x00050000 | 1
 _ENOSYS: Final = 0x00050000 | 38
-_X32: Final = 0x40000000
-"""Numbers from here on are another table of x86's."""
+_OWN_PID: Final = 0x5E1F5E1F
+"""Stands for the number of the process that puts the filter on."""
 
 _THREAD: Final = 0x00010000
 _NAMESPACES: Final = 0x7E020000
@@ -58,12 +58,12 @@ def _one_of(argument: int, values: Iterable[int]) -> list[Line]:
     return [_word(argument), *tests, _return(_EPERM)]
 
 
-def _signal_to(pid: int, number_at: int) -> list[Line]:
+def _signal_to_itself(number_at: int) -> list[Line]:
     tests = [line for number in _UNCATCHABLE for line in ((_EQUAL, 0, 1, number), _return(_EPERM))]
-    return [_word(0), (_EQUAL, 1, 0, pid), _return(_EPERM), _word(number_at), *tests, _return(_ALLOW)]
+    return [_word(0), (_EQUAL, 1, 0, _OWN_PID), _return(_EPERM), _word(number_at), *tests, _return(_ALLOW)]
 
 
-def _conditions(pid: int) -> dict[str, list[Line]]:
+def _conditions() -> dict[str, list[Line]]:
     return {
         "clone": [
             _word(0),
@@ -75,8 +75,8 @@ def _conditions(pid: int) -> dict[str, list[Line]]:
         ],
         "clone3": [_return(_ENOSYS)],  # its flags are in memory; the C library falls back to clone
         "openat2": [_return(_ENOSYS)],
-        "kill": _signal_to(pid, 1),
-        "tgkill": _signal_to(pid, 2),
+        "kill": _signal_to_itself(1),
+        "tgkill": _signal_to_itself(2),
         # asyncio wants one. A datagram socket could be sent to any path.
         "socketpair": [
             _word(0),
@@ -110,32 +110,49 @@ def _conditions(pid: int) -> dict[str, list[Line]]:
     }
 
 
-def _compiled(architecture: int, pid: int) -> bytes:
-    lines: list[Line] = [
-        (_LOAD, 0, 0, _ARCHITECTURE),
-        (_EQUAL, 1, 0, architecture),
-        _return(_KILL),
-        (_LOAD, 0, 0, _NUMBER),
-        (_AT_LEAST, 0, 1, _X32),
-        _return(_EPERM),
-    ]
-    for number in FREE[architecture]:
-        lines += [(_EQUAL, 0, 1, number), _return(_ALLOW)]
-    conditions = _conditions(pid)
+def _lines(architecture: int) -> Iterator[Line]:
+    yield (_LOAD, 0, 0, _ARCHITECTURE)
+    yield (_EQUAL, 1, 0, architecture)
+    yield _return(_KILL)
+    yield (_LOAD, 0, 0, _NUMBER)
+    conditions = _conditions()
     for name, number in CONDITIONAL[architecture].items():
-        lines += [(_EQUAL, 0, len(conditions[name]), number), *conditions[name]]
-    lines.append(_return(_EPERM))
-    return b"".join(struct.pack("<HBBI", *line) for line in lines)
+        yield (_EQUAL, 0, len(conditions[name]), number)
+        yield from conditions[name]
+    # Few comparisons: when a filter is put on, the kernel runs it once for each call there is.
+    for first, last in _ranges(FREE[architecture]):
+        yield (_AT_LEAST, 1, 0, first)
+        yield _return(_EPERM)
+        yield (_MORE, 1, 0, last)
+        yield _return(_ALLOW)
+    yield _return(_EPERM)
+
+
+def _ranges(numbers: Iterable[int]) -> list[list[int]]:
+    """First and last of each run of numbers, in order."""
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ranges
 
 
 class Filter:
-    """The filter, made ready before a process is forked that shall put it on."""
+    """The filter, made ready before a process is forked that shall put it on.
+
+    Raises:
+        OSError: the calls of this machine's architecture are not known.
+    """
 
     def __init__(self) -> None:
         machine = platform.machine()
         if machine not in ARCHITECTURES:
             raise OSError(f"no table of system calls for the architecture {machine}")
-        self._architecture = ARCHITECTURES[machine]
+        self._code = b"".join(struct.pack("<HBBI", *line) for line in _lines(ARCHITECTURES[machine]))
+        self.prctl = ctypes.CDLL(None, use_errno=True).prctl
+        self.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 
     def put_on(self) -> None:
         """Shut this process in, for good.
@@ -143,23 +160,16 @@ class Filter:
         Raises:
             OSError: the kernel doesn't let it.
         """
-        prctl = _prctl()
-        code = _compiled(self._architecture, os.getpid())
+        code = self._code.replace(struct.pack("<I", _OWN_PID), struct.pack("<I", os.getpid()))
         buffer = ctypes.create_string_buffer(code, len(code))
         program = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
         for arguments in (
             (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
             (_PR_SET_SECCOMP, _FILTER_MODE, ctypes.addressof(program), 0, 0),
         ):
-            if prctl(*arguments):
+            if self.prctl(*arguments):
                 raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 class _Program(ctypes.Structure):
     _fields_: Sequence[tuple[str, type]] = (("length", ctypes.c_ushort), ("lines", ctypes.c_void_p))  # type: ignore[misc]
-
-
-def _prctl() -> ctypes._NamedFuncPointer:
-    function = ctypes.CDLL(None, use_errno=True).prctl
-    function.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
-    return function
