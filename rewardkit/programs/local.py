@@ -246,7 +246,8 @@ def _ended(
     printed = printed if output is None else output + printed
     kind = said[0] if len(said) > 1 and said[1] == token else None
     if flooded or end.ending is Ending.OUTPUT or kind == "long" or len(printed) > process.most_printed:
-        return Outcome(Ending.OUTPUT, None, printed, end.reason or "it printed or returned more than it may")
+        reason = end.reason if end.ending is Ending.OUTPUT else "it printed or returned more than it may"
+        return Outcome(Ending.OUTPUT, None, printed, reason)
     if end.ending not in (Ending.VALUE, Ending.EXITED):
         return Outcome(end.ending, None, printed, end.reason)
     if whole and end.ending is Ending.VALUE:

@@ -67,8 +67,7 @@ def _answer_calls(channel: Channel, request: Request) -> None:
         try:
             result = _named(module, function)(*unpack(args), **unpack(kwargs))
             answer = ["value", token, pack(result)]
-            sys.stdout.flush()
-            if len(dumps(answer)) > request["most"]:
+            if len(dumps(answer[2])) > request["most"]:
                 answer = ["long", token]
         except SystemExit as e:
             answer = ["exited", token, _exit_code(e)]
@@ -76,6 +75,8 @@ def _answer_calls(channel: Channel, request: Request) -> None:
             answer = ["raised", token, "NotPlain", f"what {function} returns is {e}"]
         except BaseException as e:
             answer = _raised(token, e)
+        with contextlib.suppress(BaseException):  # the program may have closed it, or be another's by now
+            sys.stdout.flush()
         channel.send(answer)
 
 

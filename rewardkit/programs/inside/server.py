@@ -202,7 +202,9 @@ class _Server:
     def _end(self) -> None:
         """Kill the child; it may have ended by itself in this moment."""
         child = self._child
-        stopped = os.waitid(os.P_PID, child, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+        stopped = False
+        with contextlib.suppress(ChildProcessError):  # so one that has ended counts in a question about stopped ones
+            stopped = os.waitid(os.P_PID, child, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
         os.kill(child, signal.SIGKILL)
         self._reap(0, stopped)
 
