@@ -35,6 +35,8 @@ class _Decorator(Generic[K]):
 @overload
 def term(*, verdict: Literal[True], **options: Any) -> _Decorator[Verdict]: ...
 @overload
+def term(*, verdict: Callable[[Params], bool], **options: Any) -> _Decorator[Any]: ...
+@overload
 def term(*, per_token: Literal[True], **options: Any) -> _Decorator[TokenReward]: ...
 @overload
 def term(
@@ -48,7 +50,9 @@ def term(
     optional: bool = ...,
     version: str = ...,
 ) -> _Decorator[Reward]: ...
-def term(*misplaced: object, verdict: bool = False, per_token: bool = False, **options: Any) -> Any:
+def term(
+    *misplaced: object, verdict: bool | Callable[[Params], bool] = False, per_token: bool = False, **options: Any
+) -> Any:
     """Make a term of a function.
 
     The function's first parameter is a :class:`Sample` (one number out: a float, a bool, a :class:`Score`, or None for
@@ -58,7 +62,8 @@ def term(*misplaced: object, verdict: bool = False, per_token: bool = False, **o
 
     Args:
         misplaced: what `@term` without brackets gets: an error.
-        verdict: the values are 0 or 1, and the node can stand where a condition is wanted.
+        verdict: the values are 0 or 1, and the node can stand where a condition is wanted; or a function of the
+            parameters that says so.
         per_token: one number for each token of the response.
         options:
             ``bounds``: (low, high), None for an end without bound, or a function of the parameters that gives them;
@@ -95,6 +100,9 @@ def term(*misplaced: object, verdict: bool = False, per_token: bool = False, **o
         options["needs"] = tuple(dict.fromkeys(("response", *needs, *(("tokens",) if per_token else ()))))
     if verdict:
         options.setdefault("bounds", (UNIT.low, UNIT.high))
+        if callable(verdict):
+            is_verdict = verdict
+            options["kind_of"] = lambda given: Verdict if is_verdict(given) else Reward
         return _Decorator(Verdict, options)
     options.setdefault("bounds", (None, None))
     return _Decorator(TokenReward if per_token else Reward, options)

@@ -88,7 +88,7 @@ class Term(Generic[P, K]):
 
     Attributes:
         name: its name in formulas and logs.
-        kind: the class of the nodes it builds.
+        kind: the class of the nodes it builds, at its default parameters where that hangs on them.
         cost: what a row of it costs.
         version: changes whenever its values change for any input; part of every fingerprint.
         reads: what it makes use of where a row has it.
@@ -102,6 +102,7 @@ class Term(Generic[P, K]):
         *,
         kind: type[K],
         build: Callable[[Term[Any, K], tuple[tuple[str, Hashable], ...]], K],
+        kind_of: Callable[[Params], type[K]] | None = None,
         bounds: Bounds | Callable[[Params], Bounds],
         floor: Bounds = (None, None),
         needs: Iterable[Need] | Callable[[Params], Iterable[Need]] = ("response",),
@@ -115,6 +116,7 @@ class Term(Generic[P, K]):
         self.name = function.__name__
         self.kind: type[K] = kind
         self._build = build
+        self._kind_of = kind_of
         self.cost = Cost(cost)
         self.batched = batched
         self.optional = optional
@@ -245,6 +247,10 @@ class Term(Generic[P, K]):
         if self.builtin:
             return ("rewardkit", self.name, self.version)
         return (self.__qualname__, self.name, self.version, _source_hash(self.function))
+
+    def node_kind(self, params: tuple[tuple[str, Hashable], ...]) -> type[K]:
+        """The class of a node with these parameters."""
+        return self.kind if self._kind_of is None else self._kind_of(dict(params))
 
     def bounds(self, node: Given) -> Interval:
         """The interval that a node of this term declares; an end that is None is infinite."""

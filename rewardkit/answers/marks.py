@@ -30,6 +30,8 @@ _STOP_TOKENS: Final = re.compile(
     r"<(?:\|(?:im_end|im_start|eot_id|eom_id|endoftext|end_of_text|end|user|assistant|start_header_id|begin_of_text)\|"
     r"|/s|eos|end_of_turn)>"
 )
+_LAST_TOKENS: Final = re.compile(rf"(?:\s|{_STOP_TOKENS.pattern})*+\Z")
+_LONGEST_END: Final = 1000
 _MAY_BE_TOKEN: Final = re.compile(r"<[|/te]")  # twice as fast as one that is sure
 _WORD: Final = re.compile(r"\w")
 
@@ -42,9 +44,8 @@ def visible_part(text: str) -> tuple[int, int] | None:
     """
     if "<" not in text or _MAY_BE_TOKEN.search(text) is None:
         return 0, len(text)
-    closing = text.rfind("</think>")
-    start = closing + 8 if closing >= 0 else 0
-    if text.find("<think>", start) >= 0:
+    start = end_of_reasoning(text)
+    if start is None:
         return None
     stop = len(text)
     if "<|" in text or "</s>" in text or "<e" in text:
@@ -55,6 +56,18 @@ def visible_part(text: str) -> tuple[int, int] | None:
                 break
             start = token.end()
     return start, stop
+
+
+def end_of_reasoning(text: str) -> int | None:
+    """Where the part behind the last ``</think>`` begins; None where reasoning begins that never ends."""
+    closing = text.rfind("</think>")
+    start = closing + 8 if closing >= 0 else 0
+    return None if text.find("<think>", start) >= 0 else start
+
+
+def end_of_turn(text: str, start: int) -> int:
+    """Where the end-of-turn tokens and blanks that a text closes with begin; tokens inside the text don't count."""
+    return _LAST_TOKENS.search(text, max(start, len(text) - _LONGEST_END)).start()  # type: ignore[union-attr]
 
 
 def find_marks(text: str, start: int, stop: int, *, hashes_only: bool = False) -> list[Mark]:

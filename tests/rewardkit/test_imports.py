@@ -95,6 +95,7 @@ FLOORS = (
     {"algebra", "processes"},
     {"engine"},
     {"answers", "programs"},
+    {"unit_tests"},
     {"terms"},
     {"scoring"},
     {"data"},

@@ -49,7 +49,7 @@ class Call(Operation):
         return self.given
 
     def apply(self, *operands: Any) -> Expression:
-        node: Expression = self.called.kind(self)
+        node: Expression = self.called.node_kind(self.given)(self)
         return node
 
     def values(self, node: Expression, operands: Sequence[Values], context: Context) -> Values:
@@ -142,4 +142,4 @@ def _alike(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 
 def call_of(term: Term[Any, Any], given: tuple[tuple[str, Hashable], ...]) -> Any:
     """The node of a term with these parameters; of the term's own kind."""
-    return term.kind(Call(term, given))
+    return term.node_kind(given)(Call(term, given))
