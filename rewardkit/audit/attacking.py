@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rewardkit.audit.combining import combined
 from rewardkit.audit.diagnostics import AuditDiagnostic
 from rewardkit.audit.forms import Forms, detect
+from rewardkit.audit.ground_truths import Kind
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.search import Searched, search
 from rewardkit.audit.subject import Subject
@@ -28,7 +29,8 @@ def attacked(subject: Subject, problems: Sequence[Problem]) -> tuple[Forms, list
         (i, a) for i, p in enumerate(problems) if known[i] is not None for a in attempts_on(p, forms, subject.literals)
     ]
     trials = try_all(subject, problems, rows)
-    trials += combined(subject, problems, known, trials)
+    if problems[0].truth.kind is not Kind.PROGRAM:
+        trials += combined(subject, problems, known, trials)
     return forms, known, trials
 
 
@@ -42,6 +44,8 @@ def searched(
     budget: float,
 ) -> Searched:
     """A search on the first row, from the texts that are paid best; none where there is nothing left to find."""
+    if problems[0].truth.kind is Kind.PROGRAM:
+        return Searched(None, 0, "programs are not put together from pieces of text")
     if any(f.code == "not-deterministic" for f in found):
         return Searched(None, 0, "the reward pays one text differently each time")
     if any(f.code in ("outscores-right", "no-signal") for f in found):

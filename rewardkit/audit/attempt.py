@@ -44,6 +44,7 @@ class Attempt:
         spelled: the ground truth, spelled badly: who writes it knows the answer, so that it is no way to be paid
             without it.
         turns: the whole trajectory, where others than the policy wrote in it; the text is the policy's last turn.
+        what: what the text is, in words; empty: what the claim says.
     """
 
     family: str
@@ -55,3 +56,9 @@ class Attempt:
     layout: str = ""
     spelled: bool = False
     turns: tuple[Turn, ...] = ()
+    what: str = ""
+
+    @property
+    def says(self) -> str:
+        """What the text is, in words, for a report."""
+        return self.what or self.claim.says

@@ -13,6 +13,7 @@ import numpy as np
 
 from rewardkit.audit.filler import filler
 from rewardkit.audit.forms import WORK, Forms
+from rewardkit.audit.ground_truths import Kind
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.subject import Subject
 
@@ -56,10 +57,23 @@ STRATEGIES: Final[Mapping[str, tuple[bool, Strategy]]] = {
 }
 
 
+PROGRAM_STRATEGIES: Final[Mapping[str, tuple[bool, Strategy]]] = {
+    "right": (True, lambda p, f: f.best(p.truth.text)),
+    "right, terse": (True, lambda p, f: f.best(p.truth.text, "")),
+    "right, long": (True, lambda p, f: f.best(p.truth.text, f"{filler(200)}.")),
+    "wrong": (False, lambda p, f: f.best(p.truth.wrong[0])),
+    "ends its process": (False, lambda p, f: f.best("import os\nos._exit(0)")),
+    "does nothing": (False, lambda p, f: f.best("pass")),
+    "the prompt again": (False, lambda p, f: p.prompt),
+    "nothing": (False, lambda p, f: ""),
+}
+
+
 def board(subject: Subject, problems: Sequence[Problem], forms: Forms) -> tuple[Line, ...]:
     """Every strategy's expected pay, the best first."""
     lines = []
-    for name, (right, strategy) in STRATEGIES.items():
+    strategies = PROGRAM_STRATEGIES if problems[0].truth.kind is Kind.PROGRAM else STRATEGIES
+    for name, (right, strategy) in strategies.items():
         samples = [p.sample(strategy(p, forms)) for p in problems]
         pays = subject.pay(samples).total
         scored = ~np.isnan(pays)

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 from rewardkit.audit.fixes import reference
 from rewardkit.audit.forms import detect
+from rewardkit.audit.ground_truths import Kind
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.rules import holes
 from rewardkit.audit.subject import FormulaSubject, Subject
 from rewardkit.audit.trials import attempts_on, baselines, try_all
 from rewardkit.diagnostics import Severity
 from rewardkit.engine.program import compile
+from rewardkit.terms import code_tests
 
 ROWS = 2
 
@@ -46,8 +48,9 @@ class Control:
 
 def controls(problems: Sequence[Problem]) -> tuple[Control, ...]:
     """The reference grader and the reward that pays nothing."""
-    rows = problems[:ROWS]
-    grader = FormulaSubject(compile(reference(rows[0].truth.kind)))
+    rows = problems[: 1 if problems[0].truth.kind is Kind.PROGRAM else ROWS]
+    kind = rows[0].truth.kind
+    grader = FormulaSubject(compile(code_tests(cpu_seconds=1) if kind is Kind.PROGRAM else reference(kind)))
     return (
         _control("a reference grader, " + grader.name, grader, rows, ()),
         _control("a reward that pays nothing", FormulaSubject(compile(0)), rows, ("no-signal",)),

@@ -53,7 +53,7 @@ def evidence(
         text=transcript(attempt.turns) if attempt.turns else text,
         pay=float(pays[0]),
         parts={k: float(v[0]) for k, v in by_part.items() if v[0] or v[1]},
-        says=attempt.claim.says,
+        says=attempt.says,
         truth=problem.truth.text,
         honest=right,
         honest_pay=float(pays[1]),

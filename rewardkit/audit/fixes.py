@@ -16,10 +16,10 @@ from rewardkit.algebra.operations.scaling import Div, Neg
 from rewardkit.analysis.mutation.mutants import replaced
 from rewardkit.audit.ground_truths import Kind
 from rewardkit.errors import FormulaError
-from rewardkit.terms import choice, ends_with, exact, gsm8k, length, math_equal
+from rewardkit.terms import choice, code_tests, ends_with, exact, gsm8k, length, math_equal
 
 _REFERENCE: Final[Mapping[Kind, Callable[[], Verdict]]] = {
-    Kind.NUMBER: gsm8k, Kind.CHOICE: choice, Kind.FORMULA: math_equal, Kind.TEXT: exact,
+    Kind.NUMBER: gsm8k, Kind.CHOICE: choice, Kind.FORMULA: math_equal, Kind.TEXT: exact, Kind.PROGRAM: code_tests,
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from rewardkit.algebra.expression import Expression
+from rewardkit.audit.ground_truths import Kind
 from rewardkit.audit.literals import Literals
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.subject import Subject
@@ -72,6 +73,17 @@ FORMS: Final = (
 )
 
 
+PROGRAM_FORMS: Final = (
+    Form("```python block", "{work}\n```python\n{answer}\n```"),
+    Form(
+        "<think>...</think><answer>```python block</answer>",
+        "<think>\n{work}\n</think>\n<answer>\n```python\n{answer}\n```\n</answer>",
+    ),
+    Form("``` block", "{work}\n```\n{answer}\n```"),
+    Form("code alone", "{answer}"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Read:
     """What a reward makes of one form: the mean pay of the ground truth and of a wrong answer written in it."""
@@ -105,11 +117,7 @@ class Forms:
 def detect(subject: Subject, problems: Sequence[Problem]) -> Forms:
     """Which forms the reward reads."""
     rows = problems[:ROWS]
-    forms = list(
-        dict.fromkeys(
-            [*_of_responses(problems), *FORMS, *_of_formula(subject.formula), *_of_literals(subject.literals)]
-        )
-    )
+    forms = list(dict.fromkeys(_forms(subject, problems)))
     samples = [p.sample(f(answer)) for f in forms for p in rows for answer in (p.truth.text, p.truth.wrong[0])]
     pay = subject.pay(samples).total.reshape(len(forms), len(rows), 2)
     means = [_mean(pay[i]) for i in range(len(forms))]
@@ -123,6 +131,12 @@ def detect(subject: Subject, problems: Sequence[Problem]) -> Forms:
         (t for t in known if t.gain >= top / 2), key=lambda t: (t.form.is_bare, not t.form.has_work, -t.right)
     )
     return Forms(read[0].form, tuple(t.form for t in read), tried)
+
+
+def _forms(subject: Subject, problems: Sequence[Problem]) -> list[Form]:
+    if problems[0].truth.kind is Kind.PROGRAM:
+        return list(PROGRAM_FORMS)
+    return [*_of_responses(problems), *FORMS, *_of_formula(subject.formula), *_of_literals(subject.literals)]
 
 
 def _mean(pay: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> tuple[float, float]:

@@ -26,7 +26,9 @@ from rewardkit.errors import ConfigError
 from rewardkit.turns import Turn
 
 _RESPONSE: Final = ("solution_str", "completion", "response", "prediction", "text", "output", "model_output")
-_GROUND_TRUTH: Final = ("ground_truth", "answer", "reference", "gold", "solution", "target", "label")
+_GROUND_TRUTH: Final = (
+    "ground_truth", "answer", "reference", "gold", "solution", "target", "label", "test_cases", "tests", "in_outs",
+)  # fmt: skip
 _PROMPT: Final = ("prompt", "question", "problem")
 _VERL: Final = ("data_source", "solution_str", "ground_truth", "extra_info")
 _OF_TOOLS: Final = re.compile(r"\b(tool|observation|assistant|user)", re.IGNORECASE)
@@ -38,6 +40,8 @@ _PROBES: Final = (
     "<reasoning>\nso\n</reasoning>\n<answer>\n{}\n</answer>\n",
 )  # fmt: skip
 """Responses by which it is told whether a function reads texts or messages."""
+PROGRAM_S: Final = 30.0
+"""Seconds of a call that runs a program on its tests."""
 
 
 class FunctionSubject:
@@ -74,6 +78,12 @@ class FunctionSubject:
                 f"{name} takes ({', '.join(parameters)}); expected a reward function",
                 hint="compute_score(data_source, solution_str, ground_truth, extra_info), or f(completions, **kwargs)",
             )
+
+    def for_programs(self) -> FunctionSubject:
+        """The same function, each call in a process of its own: what it runs may change the process that it is in."""
+        other = FunctionSubject(self._function, self.name)
+        other._apart = Apart(other._alone, lambda sample: len(sample.response), deadline=PROGRAM_S, once=True)
+        return other
 
     def pay(self, samples: Sequence[Sample]) -> Pay:
         """What each sample is paid, in a call of its own."""
@@ -129,7 +139,7 @@ class FunctionSubject:
             value = _now(self._function(**wanted))
         if isinstance(value, Mapping):
             value = value["score"]
-        return float(value)
+        return float(value[0] if isinstance(value, tuple) else value)  # prime_code's comes with its metadata
 
     def _listed(self, samples: Sequence[Sample]) -> list[float]:
         if self._messages is None:

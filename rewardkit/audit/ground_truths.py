@@ -33,6 +33,7 @@ class Kind(StrEnum):
     CHOICE = "choice"
     FORMULA = "formula"
     TEXT = "text"
+    PROGRAM = "program"
 
 
 @dataclass(frozen=True, slots=True)

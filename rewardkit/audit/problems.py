@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rewardkit.audit.ground_truths import GroundTruth, truth_of
+from rewardkit.audit.programs.truth import program_truth
 from rewardkit.batch import Sample
 from rewardkit.errors import BadRow, DataError
 from rewardkit.scoring.fields import RawRow, column
@@ -101,6 +102,13 @@ def spread(problems: Sequence[Problem], most: int) -> tuple[Problem, ...]:
     return tuple(chosen[::step][:most])
 
 
+def _reference(row: RawRow) -> str | None:
+    """A reference program of a row, where it has one."""
+    extra = row.get("extra_info")
+    value = extra.get("solution") if isinstance(extra, Mapping) else None
+    return value if isinstance(value, str) and value.strip() else None
+
+
 def problem_of(row: RawRow) -> Problem | None:
     """The problem that a row states; None where it has no ground truth that can be used.
 
@@ -117,7 +125,10 @@ def problem_of(row: RawRow) -> Problem | None:
             truth = value
         if isinstance(value, str) and ("####" in value or "\\boxed" in value):
             solution = value
-    expected = truth_of(truth)
+    solution = _reference(row) or solution
+    expected: GroundTruth | None = program_truth(truth, solution)
+    if expected is None:
+        expected = truth_of(truth)
     if expected is None:
         return None
     if truth is solution:  # what a trainer's preparation hands to a reward is the answer, not the work

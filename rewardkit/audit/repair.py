@@ -10,6 +10,7 @@ import numpy as np
 from rewardkit.audit.attacking import attacked, searched
 from rewardkit.audit.diagnostics import AuditDiagnostic
 from rewardkit.audit.fixes import Fix, candidates
+from rewardkit.audit.ground_truths import Kind
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.relations import relations
 from rewardkit.audit.rules import holes
@@ -82,7 +83,9 @@ def _findings(
     """What is found in a candidate, by its own attacks, by the texts that the original paid, and by a search."""
     forms, known, trials = attacked(subject, problems)
     trials += try_all(subject, problems, ((t.row, t.attempt) for t in texts if known[t.row] is not None))
-    its = [*holes(subject, problems, known, trials, blind=not forms.read), *relations(subject, problems, known, forms)]
+    its = [*holes(subject, problems, known, trials, blind=not forms.read)]
+    if problems[0].truth.kind is not Kind.PROGRAM:
+        its += relations(subject, problems, known, forms)
     if any(f.severity is Severity.ERROR for f in its):
         return its, len(trials)
     search = searched(subject, problems, known, forms, trials, its, seconds)

@@ -14,13 +14,16 @@ from rewardkit.audit.board import board
 from rewardkit.audit.controls import controls
 from rewardkit.audit.diagnostics import AuditDiagnostic
 from rewardkit.audit.evidence import evidence
+from rewardkit.audit.forms import PROGRAM_FORMS
+from rewardkit.audit.function import FunctionSubject
+from rewardkit.audit.ground_truths import Kind
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.relations import relations
 from rewardkit.audit.repair import repair
 from rewardkit.audit.report import AuditReport
 from rewardkit.audit.resources import resources
 from rewardkit.audit.rules import by_severity, holes
-from rewardkit.audit.steady import not_deterministic, order_matters, repeated
+from rewardkit.audit.steady import not_deterministic, order_matters, programs_stay, repeated
 from rewardkit.audit.subject import FormulaSubject, Subject
 from rewardkit.audit.trials import Baseline, Trial
 from rewardkit.diagnostics import Severity
@@ -30,6 +33,10 @@ ROWS: Final = 6
 FAMILIES_S: Final = 8.0
 """Seconds, about, that the families' texts may take."""
 TEXTS_A_ROW: Final = 300
+PROGRAM_ROWS: Final = 2
+PROGRAMS_S: Final = 30.0
+PROGRAMS_A_ROW: Final = 80
+"""The same three where answers are programs, each of which has to be run."""
 BUDGET_S: Final = 5.0
 """Seconds for the search; the families take their own time, which is a few seconds at most for a formula."""
 
@@ -57,16 +64,25 @@ def audit(
 
 def _audited(subject: Subject, problems: Sequence[Problem], budget: float, data: str, fix: bool) -> AuditReport:
     began = time.monotonic()
+    programs = problems[0].truth.kind is Kind.PROGRAM
+    problems = [p for p in problems if (p.truth.kind is Kind.PROGRAM) is programs]
+    plain = subject
+    if programs and isinstance(subject, FunctionSubject):
+        subject = subject.for_programs()
     problems = _affordable(subject, problems)
     remembers = order_matters(subject, problems)
     forms, known, trials = attacked(subject, problems)
     changes, known, trials = repeated(subject, problems, known, trials)
     change = remembers or changes
+    if programs and isinstance(plain, FunctionSubject):
+        change = programs_stay(plain, problems[0], forms, [t for t in trials if t.row == 0])
     found = [
         *holes(subject, problems, known, trials, blind=not forms.read),
         *_failures(subject, problems, known, trials),
     ]
-    if change is None:
+    if programs:
+        found += [] if change is None else [not_deterministic(change, problems[change.row])]
+    elif change is None:
         found += relations(subject, problems, known, forms)
     else:  # what compares two texts says nothing here, nor do small differences
         found = [f for f in found if f.severity.reaches(Severity.WARNING) and f.code != "no-signal"]
@@ -75,7 +91,7 @@ def _audited(subject: Subject, problems: Sequence[Problem], budget: float, data:
     base = known[row]
     assert base is not None
     stopped = [t.attempt for t in trials if t.row == row and t.reason is not None and t.reason.startswith(OVERDUE)]
-    slow, bombs = resources(subject, problems[row], forms, base.right, stopped)
+    slow, bombs = resources(subject, problems[row], forms, base.right, stopped) if stopped or not programs else ([], 0)
     found += slow
     search = searched(subject, problems, known, forms, trials, found, budget)
     if search.best is not None and _is_news(search.best, known, trials):
@@ -105,6 +121,13 @@ def _audited(subject: Subject, problems: Sequence[Problem], budget: float, data:
 
 def _affordable(subject: Subject, problems: Sequence[Problem]) -> Sequence[Problem]:
     """Fewer rows for a reward that takes milliseconds a text: the families are tried in full on one row at least."""
+    if problems[0].truth.kind is Kind.PROGRAM:
+        began = time.perf_counter()
+        subject.pay(
+            [problems[0].sample(PROGRAM_FORMS[0](a)) for a in (problems[0].truth.text, problems[0].truth.wrong[0])]
+        )
+        each = (time.perf_counter() - began) / 2
+        return problems[: max(1, min(PROGRAM_ROWS, int(PROGRAMS_S / (PROGRAMS_A_ROW * each))))]
     texts = [p.sample(f"{i}\n#### {p.truth.text}") for p in problems[:4] for i in range(4)]
     subject.pay(texts[:1])  # what it does once, such as starting a worker, is not what a text costs
     began = time.perf_counter()

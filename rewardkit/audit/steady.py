@@ -14,8 +14,9 @@ from typing import Final
 import numpy as np
 
 from rewardkit.audit.diagnostics import AuditDiagnostic, Evidence
-from rewardkit.audit.forms import FORMS
+from rewardkit.audit.forms import FORMS, Forms
 from rewardkit.audit.function import FunctionSubject
+from rewardkit.audit.ground_truths import Kind
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.subject import Subject
 from rewardkit.audit.trials import Baseline, Trial
@@ -50,6 +51,8 @@ def order_matters(subject: Subject, problems: Sequence[Problem]) -> Change | Non
     if not isinstance(subject, FunctionSubject):
         return None
     row = problems[0]
+    if row.truth.kind is Kind.PROGRAM:
+        return None
     cases = [(f(a), a == row.truth.text) for f in FORMS for a in (row.truth.text, row.truth.wrong[0])]
     samples = [row.sample(text) for text, _ in cases]
     paid = [subject.fresh(chosen).total for chosen in (samples, samples, samples[::-1])]
@@ -70,7 +73,7 @@ def repeated(
 
     Formulas of built-in terms are left as they are: the engine's laws are tested elsewhere.
     """
-    if subject.trusted or not trials:
+    if subject.trusted or not trials or problems[0].truth.kind is Kind.PROGRAM:
         return None, list(known), list(trials)
     samples = [problems[t.row].sample(t.attempt.text, t.attempt.truncated) for t in trials]
     least = np.array([t.pay for t in trials])
@@ -90,6 +93,19 @@ def repeated(
         least[left] = np.fmin(least[left], subject.pay([samples[i] for i in left]).total)
     _, firm = _right_changes(subject, problems, known)
     return change, firm, [replace(t, pay=float(p)) for t, p in zip(trials, least, strict=True)]
+
+
+def programs_stay(subject: FunctionSubject, problem: Problem, forms: Forms, trials: Sequence[Trial]) -> Change | None:
+    """Whether a program of one response changes what a process pays the next ones."""
+    patches = [t.attempt.text for t in trials if t.attempt.family in ("builtins", "callers") and t.reason is None]
+    honest = [forms.best(problem.truth.wrong[0]), forms.best(problem.truth.text)]
+    paid = subject.pay([problem.sample(text) for text in (*honest, *patches, *honest)]).total
+    changed = _changed(paid[:2], paid[-2:])
+    if not changed:
+        return None
+    pays = tuple(sorted({float(paid[changed[0]]), float(paid[changed[0] - 2])}))
+    why = "after programs of other responses had run in the same process"
+    return Change(honest[changed[0]], pays, why, changed[0] == 1, 0)
 
 
 def not_deterministic(change: Change, problem: Problem) -> AuditDiagnostic:

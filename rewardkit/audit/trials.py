@@ -16,6 +16,8 @@ from rewardkit.audit.filler import filler
 from rewardkit.audit.forms import WORK, Forms
 from rewardkit.audit.literals import Literals
 from rewardkit.audit.problems import Problem
+from rewardkit.audit.programs.attacks import program_attacks
+from rewardkit.audit.programs.truth import ProgramTruth
 from rewardkit.audit.subject import Subject
 
 
@@ -91,6 +93,8 @@ def baselines(subject: Subject, problems: Sequence[Problem], forms: Forms) -> tu
 def attempts_on(problem: Problem, forms: Forms, literals: Literals = Literals()) -> list[Attempt]:  # noqa: B008
     """Every family's texts for a row, and of the reward's own; none that happens to say the ground truth after all."""
     attempts: dict[tuple[str, bool], Attempt] = {}
+    if isinstance(problem.truth, ProgramTruth):
+        return list({a.text: a for a in program_attacks(problem.truth, forms.best, literals, problem.prompt)}.values())
     made = (attempt for family in FAMILIES.values() for attempt in family(problem, forms.best))
     for attempt in chain(made, own_texts(problem, forms.best, literals)):
         if says_what_it_claims(attempt, problem):

@@ -92,7 +92,7 @@ def test_those_packages_stand_above_the_registry(source: str) -> None:
 
 FLOORS = (
     {"plain data"},
-    {"algebra", "processes"},
+    {"algebra", "processes", "programs"},
     {"engine"},
     {"answers", "programs"},
     {"unit_tests"},
