@@ -42,6 +42,7 @@ from trainer_glue.adapters.first_failures import FirstFailures
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 from trainer_glue.verl.own import scored_mask
 from trainer_glue.verl.queue import RequestQueue
+from trainer_glue.verl.reward_model import bypass
 from trainer_glue.verl.rows import Row, batch_of, row_of, rows_of
 from trainer_glue.verl.wire import SECTION, batch_info, deferred_info, failed_info, row_info
 
@@ -74,7 +75,7 @@ class RewardManager(_Base):  # type: ignore[misc]
         kwargs: what other versions of verl pass to every manager; ignored.
 
     Raises:
-        ConfigError: no formula, or no tokenizer.
+        ConfigError: no formula, no tokenizer, or a config with which verl would never ask this manager.
         CompileError: the formula needs whole groups or tokens, and this verl's config has no sampler that gives them.
     """
 
@@ -249,6 +250,8 @@ class RewardManager(_Base):  # type: ignore[misc]
     def _check_supported(self, config: Any) -> None:
         """Say before the run what this verl can't carry."""
         self._has_sampler = False
+        if found := bypass(lambda key: _select(config, key)):
+            raise ConfigError(f"{found.key} {found.message}", hint=found.fix)
         if config is None or _Base is object or _select(config, "trainer.v1") is None:
             return
         sampler = _select(config, "trainer.v1.sampler.custom_sampler.name")

@@ -16,12 +16,14 @@ verl = pytest.importorskip("verl")
 from omegaconf import OmegaConf
 from tensordict import TensorDict
 from verl import DataProto
+from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
 from verl.trainer.ppo.reward import load_reward_manager
 
 from rewardkit import Sample, Status, gsm8k, length, parse, term
 from rewardkit.errors import CompileError, ConfigError, UnscoredError
 from tests.trainer_glue.verl.tokenizers import byte_tokenizer, with_marks
 from trainer_glue.verl import RewardManager
+from trainer_glue.verl.reward_model import MODULE
 
 TOKENIZER = byte_tokenizer()
 PROMPT = 3
@@ -283,6 +285,37 @@ def test_a_group_formula_without_the_sampler_is_refused_before_the_run() -> None
     with pytest.raises(CompileError, match="one at a time"):
         RewardManager(config=config(sampler=None), tokenizer=TOKENIZER, reward="group_zscore(length())")
     RewardManager(config=config(), tokenizer=TOKENIZER, reward="group_zscore(length())")
+
+
+@pytest.mark.parametrize(
+    ("model", "function", "says"),
+    [
+        ({"enable": True, "enable_resource_pool": True}, None, "never asks the formula"),
+        ({"enable": True, "enable_resource_pool": False}, MODULE, "neither ground truths"),
+    ],
+)
+def test_a_config_with_which_verl_pays_past_the_formula_stops_the_run(model: Any, function: Any, says: str) -> None:
+    given = config()
+    given.reward.reward_model, given.reward.custom_reward_function.path = model, function
+    with pytest.raises(ConfigError, match=says):
+        load_reward_manager(given, TOKENIZER, reward_router_address="127.0.0.1:1", reward_model_tokenizer=TOKENIZER)
+
+
+@pytest.mark.parametrize(("function", "asked"), [(None, "reward model"), (MODULE, "formula")])
+def test_verl_asks_the_formula_beside_a_reward_model_only_where_a_function_is_named(function: Any, asked: str) -> None:
+    given = config()
+    given.reward.reward_model = {"enable": True, "enable_resource_pool": True}
+    given.reward.custom_reward_function.path = MODULE
+    worker = RewardLoopWorker.__new__(RewardLoopWorker)
+    worker.reward_manager = load_reward_manager(given, TOKENIZER, reward_router_address=None)
+    worker.config = OmegaConf.merge(given, {"reward": {"custom_reward_function": {"path": function}}})
+
+    async def disrm(data: DataProto) -> dict[str, Any]:
+        return {"reward_score": -1.0}
+
+    worker.compute_score_disrm = disrm
+    score = asyncio.run(worker.compute_score(single("#### 4")))["reward_score"]
+    assert score == pytest.approx({"reward model": -1.0, "formula": 1.02}[asked])
 
 
 def test_no_formula_and_no_tokenizer_are_clear_errors() -> None:

@@ -31,6 +31,7 @@ register(
         "reward": (_ERROR, "The reward can't be read."),
         "no-reward": (_ERROR, "Nothing says what pays the run."),
         "two-rewards": (_ERROR, "Something else than the formula would pay the run, or would never be called."),
+        "bypass": (_ERROR, "verl would pay by its reward model alone, and never ask the formula."),
         "sampler": (_ERROR, "A setting that rewardkit's sampler can't carry. A warning where another one is set."),
         "old-trainer": (_WARNING, "verl's old trainer, which has no per-term training metrics."),
         "unknown-template": (_ERROR, "No chat template has this name."),

@@ -38,6 +38,7 @@ from trainer_glue.verl.config.wiring import (
     VAL,
     assets_folder,
     check_integration,
+    check_reward_model,
     find_reward,
     wire_files,
     wire_reward,
@@ -155,6 +156,7 @@ def resolve(
     diagnostics += check_integration(config, written)
     if paid_by is not None:
         wire_reward(config, paid_by)
+    diagnostics += check_reward_model(config, written)
     diagnostics += wire_template(config, own, written)
     made, file_diagnostics = wire_files(config, own, written)
     present = cpu.accelerator_present() if accelerator is None else accelerator

@@ -14,6 +14,7 @@ from trainer_glue.verl.chat_templates import CHAT_TEMPLATES
 from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.written import SECTION, Written, dig, put
 from trainer_glue.verl.hub import NotHad, brings_chat_template, is_hub_id
+from trainer_glue.verl.reward_model import ENABLE, FUNCTION, MODULE, bypass
 from trainer_glue.verl.tiny import TinyAssets
 
 MODEL: Final = "actor_rollout_ref.model.path"
@@ -82,7 +83,8 @@ def wire_reward(config: dict[str, Any], reward: RewardSource) -> None:
     beside = dig(config, _SAMPLER_REWARD) or {}
     put(config, _SAMPLER_REWARD, {**beside, **travelling, "tokenizer": f"${{{tokenizer}}}"})
     agent_loop = {} if dig(config, "trainer.use_v1") is False else {_AGENT_LOOP: _OWN_AGENT_LOOP}
-    for key, value in {**_sampler(config), **agent_loop}.items():
+    asked = {FUNCTION: MODULE} if dig(config, ENABLE) is True else {}
+    for key, value in {**_sampler(config), **agent_loop, **asked}.items():
         if dig(config, key) is None:
             put(config, key, value)
 
@@ -117,9 +119,8 @@ def check_integration(config: Mapping[str, Any], written: Written) -> list[Confi
         if written.is_set(key) and dig(config, key) not in (None, value, *_VERLS_DEFAULTS):
             message = f"is {dig(config, key)!r}, and a formula pays this run through {value!r}"
             add("two-rewards", key, message, "leave it out")
-    key = "reward.custom_reward_function.path"
-    if dig(config, key) is not None:
-        add("two-rewards", key, "is set, and would never be called: a formula pays this run", "leave it out")
+    if dig(config, FUNCTION) not in (None, MODULE):
+        add("two-rewards", FUNCTION, "is set, and would never be called: a formula pays this run", "leave it out")
     for key, value in _sampler(config).items():
         if dig(config, key) not in (None, value):
             without = "without rewardkit's there are no per-term training metrics and no token-level rewards"
@@ -134,6 +135,14 @@ def check_integration(config: Mapping[str, Any], written: Written) -> list[Confi
         message = "is false: the old trainer has no per-term training metrics"
         add("old-trainer", "trainer.use_v1", message, severity=Severity.WARNING)
     return diagnostics
+
+
+def check_reward_model(config: Mapping[str, Any], written: Written) -> list[ConfigDiagnostic]:
+    """Settings of verl's reward model, after the reward is wired in, with which verl would not ask the formula."""
+    found = bypass(lambda key: dig(config, key))
+    if found is None:
+        return []
+    return [ConfigDiagnostic("bypass", found.message, written.where(found.key), found.fix, key=found.key)]
 
 
 def wire_template(config: dict[str, Any], own: Mapping[str, Any], written: Written) -> list[ConfigDiagnostic]:

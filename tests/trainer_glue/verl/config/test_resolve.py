@@ -42,6 +42,22 @@ def test_the_reward_is_wired_in(good: Good) -> None:
     assert reward_from_config(sampler["sampler_kwargs"]["rewardkit"]) == resolved.reward.reward
 
 
+SERVED = ["reward.reward_model.enable=true", "reward.reward_model.rollout.name=vllm"]
+POOL = ["enable_resource_pool=true", "n_gpus_per_node=1", "nnodes=1"]
+
+
+def test_beside_a_reward_model_verl_is_made_to_ask_the_formula(good: Good) -> None:
+    served = [*SERVED, *(f"reward.reward_model.{line}" for line in POOL)]
+    resolved = resolve(good(), served, accelerator=True)
+    assert resolved.config["reward"]["custom_reward_function"]["path"] == "pkg://trainer_glue.verl.reward_model"
+    with pytest.raises(ConfigErrors) as raised:
+        resolve(good(), SERVED, accelerator=True)
+    assert [(e.code, e.key) for e in raised.value.errors] == [("bypass", "reward.reward_model.enable_resource_pool")]
+    assert "reward.reward_model.nnodes=1" in (raised.value.errors[0].hint or "")
+    without = resolve(good(), accelerator=True)
+    assert without.config["reward"]["custom_reward_function"]["path"] is None
+
+
 def test_what_is_set_beside_the_reward_stays(good: Good) -> None:
     manager, sampler = "reward.reward_kwargs.rewardkit", "trainer.v1.sampler.sampler_kwargs.rewardkit"
     config = resolve(good(), [f"{manager}.deadline=60", f"{sampler}.unscored_limit=0.5"], accelerator=True).config
