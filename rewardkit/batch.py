@@ -92,6 +92,8 @@ class Sample:
     """The response's token ids, or None where only text is at hand."""
     turns: Sequence[Turn] | None = None
     """All turns behind the prompt, what tools and users wrote included; None: the response is the only one."""
+    chat: Any = None
+    """The prompt as the trainer has it, such as a list of messages; None: its text is all there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ class Batch:
     truncated: Sequence[bool | None] | None = None
     tokens: Sequence[Sequence[int]] | None = None
     turns: Sequence[Sequence[Turn] | None] | None = None
+    chats: Sequence[Any] | None = None
     step: int | None = None
     """The trainer's global step, for schedules; None outside a run."""
     _counts: dict[str, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -158,6 +161,7 @@ class Batch:
             truncated=None if self.truncated is None else self.truncated[i],
             tokens=None if self.tokens is None else self.tokens[i],
             turns=None if self.turns is None else self.turns[i],
+            chat=None if self.chats is None else self.chats[i],
         )
 
     def __iter__(self) -> Iterator[Sample]:
@@ -193,11 +197,14 @@ class Batch:
             truncated=column([s.truncated for s in samples]),
             tokens=_token_column([s.tokens for s in samples]),
             turns=column([s.turns for s in samples]),
+            chats=column([s.chat for s in samples]),
             step=step,
         )
 
 
-_COLUMNS: Final = ("ground_truths", "prompts", "data_sources", "groups", "extra_infos", "truncated", "tokens", "turns")
+_COLUMNS: Final = (
+    "ground_truths", "prompts", "data_sources", "groups", "extra_infos", "truncated", "tokens", "turns", "chats",
+)  # fmt: skip
 
 
 def _listed(name: str, column: Any) -> list[Any]:

@@ -49,6 +49,7 @@ def term(
     batched: bool = ...,
     optional: bool = ...,
     version: str = ...,
+    check: Callable[[Params], None] = ...,
 ) -> _Decorator[Reward]: ...
 def term(
     *misplaced: object, verdict: bool | Callable[[Params], bool] = False, per_token: bool = False, **options: Any
@@ -75,6 +76,7 @@ def term(
             ``cost``: cheap, cpu, worker or remote.
             ``batched``: the function takes a Batch.
             ``optional``: the function may answer None (NOT_APPLICABLE).
+            ``check``: a function of the parameters that raises where they don't fit together.
             ``version``: raise it when values change though the source doesn't (a data file, a model).
 
     Raises:
@@ -86,7 +88,7 @@ def term(
             f"@term got {got!r}; it takes options by their names, in brackets",
             hint="write @term(bounds=(low, high)), or @term() for values without bounds",
         )
-    known = {"bounds", "floor", "needs", "reads", "cost", "batched", "optional", "version"}
+    known = {"bounds", "floor", "needs", "reads", "cost", "batched", "optional", "version", "check"}
     for name in options:
         if name not in known:
             raise ParameterError(f"@term has no option {name!r}", hint=did_you_mean(name, known))

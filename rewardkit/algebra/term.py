@@ -53,10 +53,10 @@ its row's, or with ``batched=True`` an array of shape (n,). They are checked as 
 without a good one is BAD_GOLD. Bounds can't hang on such a parameter.
 """
 Need = Literal[
-    "response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group", "turns"
+    "response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group", "turns", "chat"
 ]
 NEEDS: Final[tuple[Need, ...]] = (
-    "response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group", "turns",
+    "response", "ground_truth", "prompt", "data_source", "extra_info", "truncated", "tokens", "group", "turns", "chat",
 )  # fmt: skip
 Bounds = tuple[float | None, float | None]
 Params = Mapping[str, Any]
@@ -111,6 +111,7 @@ class Term(Generic[P, K]):
         batched: bool = False,
         optional: bool = False,
         version: str = "1",
+        check: Callable[[Params], None] | None = None,
     ) -> None:
         self.function = function
         self.name = function.__name__
@@ -124,6 +125,7 @@ class Term(Generic[P, K]):
         self.builtin = (function.__module__ or "").startswith("rewardkit.terms.")
         self._bounds = bounds
         self._floor = floor
+        self._check = check
         self._needs = needs
         self.reads: frozenset[Need] = frozenset(reads)
         self.__name__ = function.__name__
@@ -175,6 +177,8 @@ class Term(Generic[P, K]):
             raise ParameterError(f"{self.name} lacks its parameter {missing[0]!r}", hint=f"{self.name}{self.signature}")
         values = self._validated(given)
         params = tuple((name, _frozen(self.name, name, values[name])) for name in known)
+        if self._check is not None:
+            self._check(dict(params))
         self._check_floor(params)
         return self._build(self, params)
 

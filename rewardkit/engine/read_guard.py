@@ -25,6 +25,7 @@ COLUMN_OF: Final = {
     "tokens": "tokens",
     "group": "groups",
     "turns": "turns",
+    "chat": "chats",
 }
 """From a need to the batch's column that fills it."""
 _PARTS: Final = frozenset({*COLUMN_OF, *COLUMN_OF.values()})

@@ -10,7 +10,7 @@ import inspect
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import numpy as np
@@ -19,12 +19,13 @@ import numpy.typing as npt
 from rewardkit.algebra.direction import Direction
 from rewardkit.algebra.expression import Expression, TokenReward
 from rewardkit.algebra.operation import Context
-from rewardkit.algebra.term import Need
+from rewardkit.algebra.term import Cost, Need, Term
 from rewardkit.algebra.values import NOT_RUN, TermColumn, Values
 from rewardkit.batch import Batch, Mask
 from rewardkit.engine.combine import decided, evaluate
 from rewardkit.engine.short_circuit import ShortCircuit, cost, is_expensive, is_late
 from rewardkit.engine.term_runner import run_term
+from rewardkit.processes.usage import Usage, metered
 
 _DEDUPLICATE_FROM: Final = 2
 """Rows from which looking for equal ones can pay."""
@@ -40,12 +41,15 @@ class TermCost:
     """Rows on which its value could matter."""
     ran: int = 0
     """Rows that it ran on: equal rows run once."""
+    usage: Usage = field(default_factory=Usage)
+    """What it asked of other machines."""
 
     def add(self, other: TermCost) -> None:
         """Take in what it cost over another batch."""
         self.seconds += other.seconds
         self.asked += other.asked
         self.ran += other.ran
+        self.usage.add(other.usage)
 
 
 class Scheduler:
@@ -92,8 +96,8 @@ class Scheduler:
             self.ask(node.args[rule.operand], rows & still_open)
 
     def run(self, node: Expression, rows: Mask) -> None:
-        """Run a term on some rows; an async one when its values are wanted, together with the others."""
-        if node.term is not None and inspect.iscoroutinefunction(node.term.function):
+        """Run a term on some rows; one that waits for others when its values are wanted, together with all such."""
+        if node.term is not None and _waits(node.term):
             self._put_off[node] = rows | self._put_off.get(node, np.zeros_like(rows))
         else:
             self._run(node, rows)
@@ -143,7 +147,9 @@ class Scheduler:
     def _timed(self, node: Expression, batch: Batch, asked: int) -> TermColumn:
         costs = self.costs[node]
         start = time.perf_counter()
-        part = run_term(node, batch, deadline=self._deadline)
+        with metered() as usage:
+            part = run_term(node, batch, deadline=self._deadline)
+        costs.usage.add(usage)
         costs.seconds += time.perf_counter() - start
         costs.asked += asked
         costs.ran += len(batch)
@@ -160,9 +166,13 @@ class Scheduler:
         return self._keys[needs]
 
 
+def _waits(term: Term[Any, Any]) -> bool:
+    return inspect.iscoroutinefunction(term.function) or (term.builtin and term.cost is Cost.REMOTE)
+
+
 def _equal_rows(batch: Batch, needs: frozenset[Need]) -> npt.NDArray[np.intp] | None:
     """A term may read everything in a Sample that it declared, and extra_info only where it declared that."""
-    if needs & {"extra_info", "tokens", "group", "turns"}:
+    if needs & {"extra_info", "tokens", "group", "turns", "chat"}:
         return None
     columns: list[Sequence[Any]] = [batch.responses]
     for need, column in (

@@ -55,6 +55,8 @@ def _found(node: Expression, term: Term[Any, Any], batch: Batch, deadline: float
     needs = term.needs(node)
     if "turns" in needs | term.reads:
         batch = _with_turns(batch)
+    if "chat" in needs:
+        batch = replace(batch, chats=batch.chats or batch.prompts)
     missing = [need for need in needs if _column_of(batch, need) is None and need not in ("response", "extra_info")]
     if missing and "ground_truth" not in missing:
         return _all(len(batch), Status.ERROR, f"{term.name} needs {', '.join(missing)}, which this batch lacks")

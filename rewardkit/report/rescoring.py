@@ -60,7 +60,7 @@ class Rescoring:
             columns = {COLUMN_OF[field]: column(rows.rows, field) for field in self._fields}
         except BadRowAt as why:
             raise DataError(f"{rows.where(why.index)}: {why}") from None
-        for field in sorted(self._needed - {"turns"}):
+        for field in sorted(self._needed - {"turns", "chat"}):
             if all(value is None or value == {} for value in columns[COLUMN_OF[field]]):
                 names = listed(".".join(path) for path in SPELLINGS[field])
                 raise DataError(

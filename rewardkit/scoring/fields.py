@@ -35,9 +35,10 @@ SPELLINGS: Final[Mapping[str, tuple[Path, ...]]] = {
     "tokens": (("tokens",),),
     "group": (("group",), ("uid",)),
     "turns": (("turns",), ("messages",)),
+    "chat": (("prompt",), ("input",)),
 }
 """From a field to where it may stand in a row, its own name first."""
-OPTIONAL: Final = frozenset({"ground_truth", "prompt", "data_source", "extra_info", "truncated", "turns"})
+OPTIONAL: Final = frozenset({"ground_truth", "prompt", "data_source", "extra_info", "truncated", "turns", "chat"})
 """Fields that some rows of a file may lack."""
 
 
@@ -134,6 +135,11 @@ def _prompt(value: Any, row: RawRow) -> str | None:
     raise BadRow(f"`prompt` is {_came(value)}; expected text or a list of chat messages")
 
 
+def _chat(value: Any, row: RawRow) -> Any:
+    _prompt(value, row)
+    return value
+
+
 def _data_source(value: Any, row: RawRow) -> str | None:
     if value is None or isinstance(value, str):
         return value
@@ -188,4 +194,5 @@ _CHECKS: Final[Mapping[str, Callable[[Any, RawRow], Any]]] = {
     "tokens": _tokens,
     "group": _group,
     "turns": _turns,
+    "chat": _chat,
 }

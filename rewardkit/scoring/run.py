@@ -204,7 +204,7 @@ def columns(source: Rows, chunk: Chunk, fields: Sequence[str]) -> dict[str, list
 
 def _check_present(source: Rows, given: dict[str, list[Any]], needed: frozenset[str], chunk: Chunk) -> None:
     """A field that the formula needs and no row has is a misnamed column, not a file of bad rows."""
-    for field in sorted(needed - {"turns"}):  # where there are none, the response is the only turn
+    for field in sorted(needed - {"turns", "chat"}):  # where there are none, the response is the only turn
         if all(value is None or value == {} for value in given[COLUMN_OF[field]]):
             names = [".".join(path) for path in SPELLINGS[field]]
             raise DataError(

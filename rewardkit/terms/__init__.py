@@ -23,6 +23,7 @@ from rewardkit.terms.patterns import match_count as match_count
 from rewardkit.terms.patterns import matches as matches
 from rewardkit.terms.patterns import starts_with as starts_with
 from rewardkit.terms.programs import code_tests as code_tests
+from rewardkit.terms.reward_models import reward_model as reward_model
 from rewardkit.terms.scripts import script_share as script_share
 from rewardkit.terms.similarity import fuzzy_match as fuzzy_match
 from rewardkit.terms.similarity import token_f1 as token_f1

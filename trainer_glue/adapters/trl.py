@@ -133,6 +133,7 @@ class RewardFunction(Adapter):
             groups=texts if self.grouped else None,
             tokens=None if ids is None else [list(line) for line in ids],
             turns=turn_column(completions, self.program.needs),
+            chats=prompts,
             step=None if state is None else int(state.global_step),
             **given,
         )

@@ -201,4 +201,5 @@ def _batch_of_states(states: Sequence[Any], ground_truth: str, needs: frozenset[
         else None,  # verifiers hands over one prompt's rollouts, and only those
         extra_infos=infos,
         turns=turn_column([state.get("completion") for state in states], needs),
+        chats=[state.get("prompt") for state in states],
     )

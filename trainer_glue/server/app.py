@@ -140,7 +140,7 @@ class _Scoring:
             columns = {name: column(rows, name) for name in self._fields}
         except BadRowAt as bad:
             raise Refused(422, f"rows[{bad.index}] {bad}") from None
-        for name in (self._needed & OPTIONAL) - {"turns"}:
+        for name in (self._needed & OPTIONAL) - {"turns", "chat"}:
             if all(value is None for value in columns[name]):
                 raise Refused(422, f"no row has `{name}`, which {self._program.reward!r} needs")
         try:

@@ -36,15 +36,16 @@ from rewardkit.engine.scores import Scores
 from rewardkit.errors import CompileError, ConfigError
 from rewardkit.processes.budget import batch_budget
 from rewardkit.processes.cores import share_cores
+from rewardkit.terms.asking import share_limits
 from trainer_glue.adapters.base import AnyReward
 from trainer_glue.adapters.end_tokens import end_token_ids
 from trainer_glue.adapters.first_failures import FirstFailures
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 from trainer_glue.verl.own import scored_mask
 from trainer_glue.verl.queue import RequestQueue
-from trainer_glue.verl.reward_model import bypass
+from trainer_glue.verl.reward_model import bypass, serve_verls
 from trainer_glue.verl.rows import Row, batch_of, row_of, rows_of
-from trainer_glue.verl.wire import SECTION, batch_info, deferred_info, failed_info, row_info
+from trainer_glue.verl.wire import SECTION, batch_info, costs_of, deferred_info, failed_info, row_info
 
 try:
     from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase as _Base
@@ -72,6 +73,8 @@ class RewardManager(_Base):  # type: ignore[misc]
         unscored_limit: the share of a batched call that may be unscored before it raises.
         deadline: seconds of wall time that one call of a term of yours may take in the reward loop, over the config's
             ``reward.reward_kwargs.rewardkit.deadline``; 300 where neither says.
+        reward_router_address: host and port of the router before verl's reward model, which formulas call ``verl``.
+        reward_model_tokenizer: that model's.
         kwargs: what other versions of verl pass to every manager; ignored.
 
     Raises:
@@ -89,6 +92,8 @@ class RewardManager(_Base):  # type: ignore[misc]
         reward: AnyReward | None = None,
         unscored_limit: float = UNSCORED_LIMIT,
         deadline: float | None = None,
+        reward_router_address: str | None = None,
+        reward_model_tokenizer: Any = None,
         **kwargs: Any,
     ) -> None:
         config, tokenizer, num_examine = _positional(args, config, tokenizer, num_examine)
@@ -111,7 +116,10 @@ class RewardManager(_Base):  # type: ignore[misc]
         self._deadline = _deadline(deadline, config)
         self._failures = FirstFailures()
         self._check_supported(config)
-        share_cores(int(_select(config, "reward.num_workers") or 1))  # each is an actor with graders of its own
+        workers = int(_select(config, "reward.num_workers") or 1)  # each is an actor with graders of its own
+        share_cores(workers)
+        share_limits(workers)
+        serve_verls(lambda key: _select(config, key), reward_router_address, reward_model_tokenizer)
 
     # ------------------------------------------------------------------ verl 0.7.1 and later: one row at a time
 
@@ -154,12 +162,12 @@ class RewardManager(_Base):  # type: ignore[misc]
             groups = list(range(len(members))) if "group" in self.program.needs else None
             scores = self.program.finish(leaves, step=step, groups=groups)
             self._failures.log(scores)
-            spent = {n: 1000 * leaves.costs[node].seconds / len(members) for n, node in self.program.terms.items()}
+            spent = costs_of(self.program, leaves, len(members))
             for j, i in enumerate(members):
                 results[i] = self._result(scores, j, rows[i], spent)
         return results
 
-    def _result(self, scores: Scores, j: int, row: Row, spent: Mapping[str, float]) -> dict[str, Any]:
+    def _result(self, scores: Scores, j: int, row: Row, spent: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
         in_v1 = row.step is not None
         score: float | None = 0.0 if scores.unscored[j] else float(scores.total[j])
         if in_v1 and row.is_empty:

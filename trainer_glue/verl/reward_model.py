@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, NoReturn
 
 from rewardkit.errors import ConfigError
+from rewardkit.terms.endpoints import Server, serve
+from trainer_glue.reward_models import chat_renderer
 
 ENABLE: Final = "reward.reward_model.enable"
 OWN_POOL: Final = "reward.reward_model.enable_resource_pool"
@@ -50,6 +52,22 @@ def bypass(get: Callable[[str], Any]) -> Bypass | None:
         )
         return Bypass(OWN_POOL, message, POOL_FIX)
     return None
+
+
+def serve_verls(get: Callable[[str], Any], router: str | None, tokenizer: Any) -> None:
+    """Let formulas ask verl's reward model by the name ``verl`` in this process; nothing where verl serves none.
+
+    Args:
+        get: from a dotted key of verl's config to its value.
+        router: host and port of verl's router.
+        tokenizer: the reward model's.
+    """
+    if router is None:
+        return
+    render = chat_renderer(tokenizer) if getattr(tokenizer, "chat_template", None) else None
+    engine = str(get("reward.reward_model.rollout.name") or "vllm")
+    model = get("reward.reward_model.model_path")
+    serve(Server("verl", f"http://{router}", engine, model=None if model is None else str(model), render=render))
 
 
 def compute_score(*_: Any, **__: Any) -> NoReturn:

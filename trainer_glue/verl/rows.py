@@ -32,6 +32,8 @@ class Row(NamedTuple):
     step: int | None
     trajectory: Trajectory | None = None
     """Where the policy did not write all of the response: the whole of it."""
+    chat: Any = None
+    """The prompt's messages."""
     whose_is_unknown: bool = False
     """Whether the response has several turns and nothing says which tokens are the policy's."""
 
@@ -71,7 +73,9 @@ def row_of(
         _truncated(tokens, max_response_length, end_tokens),
         *(read(columns.get(column)) for column, read in _READERS.items()),
     )
-    row = row._replace(extra_info=with_extra_fields(row.extra_info, columns.get("tool_extra_fields")))
+    row = row._replace(
+        extra_info=with_extra_fields(row.extra_info, columns.get("tool_extra_fields")), chat=columns.get("raw_prompt")
+    )
     return row if known and trajectory is None else row._replace(trajectory=trajectory, whose_is_unknown=not known)
 
 
@@ -143,6 +147,7 @@ def batch_of(
         truncated=[r.truncated for r in rows],
         tokens=[_as_list(r.tokens) for r in rows] if tokens else None,
         turns=[turns_of(r.trajectory, decoder) if r.trajectory else None for r in rows] if turns else None,
+        chats=[r.prompt if r.chat is None else r.chat for r in rows],
         step=step,
     )
 

@@ -9,7 +9,8 @@ verl stores whose tokens are whose, so that rewards stand on the policy's own to
 that the reward loop was not told this of is scored here; with `trainer_glue.verl.AgentLoopManager` there is none.
 
 Writes ``reward/...`` into the metrics of every training step: the total's and each name's mean and spread, the share
-of each status, each term's milliseconds a row, and the share of unscored rows.
+of each status, each term's milliseconds a row, the requests, tokens and dollars of one that asks other machines, and
+the share of unscored rows.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from rewardkit.processes.budget import batch_budget
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 from trainer_glue.verl.own import OWN, Trajectory, scored_mask, trajectory_of
 from trainer_glue.verl.rows import Row, batch_of, ground_truth_of, prompt_of, with_extra_fields
-from trainer_glue.verl.wire import PREFIX, SECTION, column_of, is_deferred, mean_milliseconds
+from trainer_glue.verl.wire import PREFIX, SECTION, column_of, is_deferred, mean_costs
 
 
 class _Rewarding:
@@ -73,7 +74,7 @@ class _Rewarding:
         if partition_id != "val":
             check_unscored(scores, self._limit, "the log holds the first traceback of each term")
             metrics.update({f"{PREFIX}/{key}": value for key, value in scores.summary().items()})
-            metrics.update({f"{PREFIX}/{key}": value for key, value in rows.milliseconds().items()})
+            metrics.update({f"{PREFIX}/{key}": value for key, value in rows.costs().items()})
         self._write(rows, scores)
         return batch, metrics
 
@@ -192,9 +193,9 @@ class _Rows:
         """A term's column from what ``run_single`` sent."""
         return column_of(self._infos, name)
 
-    def milliseconds(self) -> dict[str, float]:
-        """The terms' time for one row in the reward loop."""
-        return mean_milliseconds(self._infos, tuple(self._program.terms))
+    def costs(self) -> dict[str, float]:
+        """What the terms cost for one row in the reward loop."""
+        return mean_costs(self._infos, self._program)
 
     @property
     def end_on_others_tokens(self) -> bool:
@@ -237,6 +238,7 @@ class _Rows:
                     ),
                     step=step,
                     trajectory=trajectory,
+                    chat=_messages(columns["raw_prompt"][j]) if "raw_prompt" in wanted else None,
                 )
             )
         return rows
