@@ -10,6 +10,7 @@ from rewardkit.terms.claims import exactly_one_answer as exactly_one_answer
 from rewardkit.terms.endings import ends_with as ends_with
 from rewardkit.terms.environment import column as column
 from rewardkit.terms.environment import turn_count as turn_count
+from rewardkit.terms.group_judging import group_judge as group_judge
 from rewardkit.terms.judging import judge as judge
 from rewardkit.terms.length_shaping import brevity as brevity
 from rewardkit.terms.length_shaping import cosine_length as cosine_length
@@ -24,6 +25,10 @@ from rewardkit.terms.patterns import matches as matches
 from rewardkit.terms.patterns import starts_with as starts_with
 from rewardkit.terms.programs import code_tests as code_tests
 from rewardkit.terms.reward_models import reward_model as reward_model
+from rewardkit.terms.rubrics import criterion as criterion
+from rewardkit.terms.rubrics import row_criterion as row_criterion
+from rewardkit.terms.rubrics import row_rubric as row_rubric
+from rewardkit.terms.rubrics import rubric as rubric
 from rewardkit.terms.scripts import script_share as script_share
 from rewardkit.terms.similarity import fuzzy_match as fuzzy_match
 from rewardkit.terms.similarity import token_f1 as token_f1

@@ -113,7 +113,8 @@ class Call(Operation):
             yield f"drop the cap of {short(node)}", self.called.node({**given, "cap": None})
 
     def demand(self, node: Expression, rows: Mask, plan: Plan) -> None:
-        plan.run(node, rows)
+        """A term that compares a group sees all of it, whichever rows are paid."""
+        plan.run(node, np.ones_like(rows) if "group" in self.needs() else rows)
 
     def decided(self, i: int, operands: Sequence[Interval]) -> None:
         return None
