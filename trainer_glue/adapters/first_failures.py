@@ -6,16 +6,21 @@ A trainer's log is read by people, and a term that fails on one row mostly fails
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 from rewardkit.batch import FAULTS
 from rewardkit.engine.scores import Scores
 
 
 class FirstFailures:
-    """Remembers which names were logged already."""
+    """Remembers which names were logged already.
 
-    def __init__(self) -> None:
-        self._logged: set[str] = set()
+    Args:
+        silent: names that are never logged.
+    """
+
+    def __init__(self, silent: Iterable[str] = ()) -> None:
+        self._logged = set(silent)
 
     def log(self, scores: Scores) -> None:
         """Log the reason of the first row of each term that the policy did not cause."""

@@ -23,6 +23,7 @@ import inspect
 import logging
 import traceback
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -114,7 +115,8 @@ class RewardManager(_Base):  # type: ignore[misc]
         self._end_tokens = end_token_ids(tokenizer)
         self._queue = RequestQueue(self._scored, in_place=self._cheap)
         self._deadline = _deadline(deadline, config)
-        self._failures = FirstFailures()
+        self._grouped = {n for n, node in self.program.terms.items() if node.term and "group" in node.term.needs(node)}
+        self._failures = FirstFailures(self._grouped)
         self._check_supported(config)
         workers = int(_select(config, "reward.num_workers") or 1)  # each is an actor with graders of its own
         share_cores(workers)
@@ -156,6 +158,8 @@ class RewardManager(_Base):  # type: ignore[misc]
             by_step.setdefault(row.step, []).append(i)
         for step, members in by_step.items():
             batch = batch_of([rows[i] for i in members], self._decoder, step=step, turns="turns" in self.program.needs)
+            if self._grouped:
+                batch = replace(batch, groups=None)  # a part of a group is none: the sampler asks about the whole
             with batch_budget():
                 leaves = self.program.leaves(batch, deadline=None if self._cheap else self._deadline)
             # A lone row is no group: what is relative to its group comes later, from the sampler.

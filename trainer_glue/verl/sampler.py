@@ -2,8 +2,8 @@
 
 verl's reward loop scores one response at a time and lets a reward be one number. Its sampler hands each finished batch
 to the trainer, so this is where the formula's second stage runs: the terms' values come back from the reward loop, and
-group-relative parts, schedules and placement are worked out here. Terms that read tokens run here too; nothing that ran
-in the reward loop runs again.
+group-relative parts, schedules and placement are worked out here. Terms that read tokens or whole groups run here too;
+nothing that ran in the reward loop runs again.
 
 verl stores whose tokens are whose, so that rewards stand on the policy's own tokens only. A response of several turns
 that the reward loop was not told this of is scored here; with `trainer_glue.verl.AgentLoopManager` there is none.
@@ -16,6 +16,7 @@ the share of unscored rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -39,7 +40,7 @@ from rewardkit.processes.budget import batch_budget
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 from trainer_glue.verl.own import OWN, Trajectory, scored_mask, trajectory_of
 from trainer_glue.verl.rows import Row, batch_of, ground_truth_of, prompt_of, with_extra_fields
-from trainer_glue.verl.wire import PREFIX, SECTION, column_of, is_deferred, mean_costs
+from trainer_glue.verl.wire import PREFIX, SECTION, column_of, is_deferred, mean_costs, runs_in_sampler
 
 
 class _Rewarding:
@@ -85,9 +86,8 @@ class _Rewarding:
         if rows.reads_tokens:
             rows.find_scored_turns(self._decode())
         batch = rows.batch(step, self._texts(rows))
-        for node in columns:
-            if isinstance(node, TokenReward):  # one number a token does not fit through the reward loop
-                columns[node] = run_term(node, batch)
+        for node in filter(runs_in_sampler, columns):
+            columns[node] = run_term(node, batch)
         return self._program.finish(Leaves(batch, columns), step=step, groups=rows.uids)
 
     def _score_unseen(self, rows: _Rows, columns: Mapping[Expression, TermColumn], step: int) -> None:
@@ -97,7 +97,7 @@ class _Rewarding:
         unseen = rows.read_unseen(self._decode(), step)
         batch = batch_of(unseen, self._decode(), step=step, turns="turns" in self._program.needs)
         with batch_budget():
-            found = self._program.leaves(batch).columns
+            found = self._program.leaves(replace(batch, groups=None)).columns
         for node, column in columns.items():
             column.put(rows.unseen, found[node])
 
@@ -164,7 +164,9 @@ class _Rows:
         self.partition = partition
         self._program = program
         dense = any(isinstance(node, TokenReward) for node in program.reward.walk())
-        self.reads_tokens = dense and program.needs & {"tokens"} != set() and _reads_text(program)
+        self.reads_tokens = (dense and program.needs & {"tokens"} != set() and _reads_text(program)) or any(
+            map(runs_in_sampler, program.terms.values())
+        )
         wanted = ["uid", "extra_fields", "response_mask"]
         if self.reads_tokens:
             wanted += ["responses", "reward_model", "raw_prompt"]

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rewardkit.algebra.expression import Expression
+from rewardkit.algebra.expression import Expression, TokenReward
 from rewardkit.algebra.term import Cost
 from rewardkit.algebra.values import TermColumn
 from rewardkit.batch import Status
@@ -22,6 +22,11 @@ SECTION: Final = "rewardkit"
 """The section of verl's ``reward.reward_kwargs`` and ``sampler_kwargs`` that holds the formula."""
 PREFIX: Final = "reward"
 """What the keys of the training metrics begin with."""
+
+
+def runs_in_sampler(node: Expression) -> bool:
+    """Whether a term needs what the reward loop can't hand over or take back: whole groups, or a number a token."""
+    return isinstance(node, TokenReward) or (node.term is not None and "group" in node.term.needs(node))
 
 
 def cost_keys(name: str, node: Expression) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ pytest.importorskip("transfer_queue")
 
 from rewardkit import Batch, compile, parse
 from rewardkit.errors import CompileError, UnscoredError
+from tests.rewardkit.test_rubrics import ranks_by_length
+from tests.servers import Server
 from tests.trainer_glue.verl.test_manager import config, ids, run, single
 from tests.trainer_glue.verl.tokenizers import byte_tokenizer
 from tests.trainer_glue.verl.trajectories import COLUMNS, Loop, Parts, batch_of, output_of, tool_text
@@ -233,3 +235,29 @@ def test_a_sampler_without_a_formula_says_where_it_goes() -> None:
             sampler_kwargs={},
             refill_fn=None,
         )
+
+
+def test_a_judge_of_groups_is_asked_once_about_whole_groups(
+    clean: Any, tokenizer_folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rewardkit.terms import asking
+
+    monkeypatch.setattr(asking._process, "asker", None)
+    server = Server(ranks_by_length)
+    formula = f"gsm8k() + group_judge(model='m', base_url={server.url!r})"
+    put(clean, formula, {"u1": ["#### 4", "so #### 4", "b", "It is five."], "u2": ["x", "#### 4"]})
+    assert not server.requests, "nobody is asked about a part of a group"
+    batch, metrics = sampler(formula, tokenizer_folder).sample(7, "train", 2)
+    paid = dict(zip(batch.keys, [float(line.sum()) for line in _scores(clean, batch)], strict=True))
+    assert len(server.requests) == 2
+    assert paid == pytest.approx(
+        {"u1_0_0": 1 + 1 / 3, "u1_1_0": 1 + 2 / 3, "u1_2_0": 0.0, "u1_3_0": 1.0, "u2_0_0": 0.0, "u2_1_0": 2.0}
+    )
+    assert metrics["reward/group_judge/mean"] == pytest.approx(0.5)
+    assert metrics["reward/unscored"] == 0
+    server.close()
+
+
+def _scores(tq: Any, batch: Any) -> list[Any]:
+    data = tq.kv_batch_get(keys=batch.keys, partition_id="train", select_fields=["rm_scores"])
+    return list(data["rm_scores"].unbind())
