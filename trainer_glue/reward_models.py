@@ -71,20 +71,25 @@ class LocalRewardModel:
                 f"{path} has {self._model.config.num_labels} outputs; a reward model has one",
                 hint="a classifier's probabilities are no reward: use a model that was trained with num_labels=1",
             )
-        self._tokenizer = _tokenizer(path)
-        chat_renderer(self._tokenizer)
+        self.tokenizer = _tokenizer(path)
+        chat_renderer(self.tokenizer)
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         self._model.eval().to(self._device)
         self._lock = threading.Lock()
 
     def scores(self, chats: Sequence[Messages]) -> list[float]:
         """The logit of each conversation, of its last token."""
-        ids = [
-            self._tokenizer.apply_chat_template(
-                list(chat), add_generation_prompt=False, tokenize=True, return_dict=False
-            )
-            for chat in chats
-        ]
+        return self.scores_of_tokens([self.tokens(chat) for chat in chats])
+
+    def tokens(self, chat: Messages) -> list[int]:
+        """A conversation as the model reads it."""
+        ids: list[int] = self.tokenizer.apply_chat_template(
+            list(chat), add_generation_prompt=False, tokenize=True, return_dict=False
+        )
+        return ids
+
+    def scores_of_tokens(self, ids: Sequence[Sequence[int]]) -> list[float]:
+        """The logit of each text, of its last token."""
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         scores = [0.0] * len(ids)
         batch: list[int] = []

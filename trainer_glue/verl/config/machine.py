@@ -8,6 +8,7 @@ from typing import Any, Final
 from trainer_glue.verl import cpu
 from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.written import Written, dig, put
+from trainer_glue.verl.reward_model import ENABLE
 
 PER_NODE: Final = "trainer.n_gpus_per_node"
 NODES: Final = "trainer.nnodes"
@@ -64,7 +65,8 @@ def _total(config: Mapping[str, Any]) -> int | None:
 
 def _wire_cpu(config: dict[str, Any], written: Written, ranks: int) -> list[ConfigDiagnostic]:
     diagnostics = []
-    for key, value in cpu.overrides(ranks).items():
+    served = cpu.reward_model_overrides(ranks) if dig(config, ENABLE) is True else {}
+    for key, value in {**cpu.overrides(ranks), **served}.items():
         if written.on_command_line(key):
             continue
         before = dig(config, key)

@@ -18,7 +18,7 @@ from typing import Final
 
 from rewardkit.errors import ConfigError
 
-__all__ = ["PLUGIN", "ROLLOUT", "accelerator_present", "environment", "overrides"]
+__all__ = ["PLUGIN", "ROLLOUT", "accelerator_present", "environment", "overrides", "reward_model_overrides"]
 
 PLUGIN: Final = "trainer_glue.verl.cpu.plugin"
 """The module that verl loads in every process of a run on the CPU."""
@@ -143,6 +143,26 @@ def overrides(ranks: int = 1) -> dict[str, object]:
         # verl polls for finished groups every 2 s (trainer/ppo/v1/replay_buffer.py:144, `poll_interval`), longer than
         # a small model generates. trainer_glue.verl.ReplayBuffer hands this to the constructor.
         "trainer.v1.sampler.sampler_kwargs.poll_interval": 0.1,
+    }
+
+
+def reward_model_overrides(ranks: int = 1) -> dict[str, object]:
+    """What a run on the CPU needs beside :func:`overrides` where verl serves a reward model.
+
+    Args:
+        ranks: processes that train.
+    """
+    model = "reward.reward_model"
+    return {
+        # must: transformers behind vLLM's `/classify`, one server.
+        f"{model}.rollout.name": ROLLOUT,
+        f"{model}.rollout.tensor_model_parallel_size": 1,
+        # There is no device memory to free between rollout and training.
+        f"{model}.rollout.free_cache_engine": False,
+        f"{model}.n_gpus_per_node": 1,
+        f"{model}.nnodes": 1,
+        # must (new): the server's resource pool holds one of Ray's logical GPUs as well.
+        "ray_kwargs.ray_init.num_gpus": ranks + 1,
     }
 
 

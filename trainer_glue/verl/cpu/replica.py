@@ -17,6 +17,7 @@ from verl.workers.rollout.replica import RolloutMode, RolloutReplica
 from rewardkit.errors import ConfigError
 from trainer_glue.verl.cpu.cores import share_of_cores
 from trainer_glue.verl.cpu.engine import Engine
+from trainer_glue.verl.cpu.reward_server import RewardServer
 from trainer_glue.verl.cpu.server import CpuServer
 
 
@@ -53,23 +54,35 @@ class CpuServerActor(CpuServer):
 class CpuReplica(RolloutReplica):  # type: ignore[misc]
     """A replica of ``rollout.name=hf_cpu``."""
 
+    async def init_colocated(self, resource_pool: Any) -> None:
+        """Start a reward model's server; no worker beside it holds an engine, as verl's other rollouts need."""
+        if not self.is_reward_model:
+            await super().init_colocated(resource_pool)
+            return
+        self.rollout_mode, self.resource_pool = RolloutMode.COLOCATED, resource_pool
+        await self.launch_servers()
+
     async def launch_servers(self) -> None:
         """Start the server and wait until it is up.
 
         Raises:
-            ConfigError: a use other than as the policy's rollout beside its trainer, or a replica of several ranks.
+            ConfigError: a use other than as the policy's rollout beside its trainer or as a reward model, or a replica
+                of several ranks.
         """
-        if self.rollout_mode is not RolloutMode.HYBRID or self.is_reward_model or self.is_teacher_model:
+        if (self.rollout_mode is not RolloutMode.HYBRID and not self.is_reward_model) or self.is_teacher_model:
             raise ConfigError(
-                "rollout.name=hf_cpu serves the policy beside its trainer only: no reward model, no teacher, no "
-                "rollout on resources of its own",
-                hint="set trainer.v1.trainer_mode=sync and reward.reward_model.enable=False",
+                "rollout.name=hf_cpu serves the policy beside its trainer, and reward models: no teacher, no rollout "
+                "on resources of its own",
+                hint="set trainer.v1.trainer_mode=sync",
             )
         if self.world_size != 1:
             raise ConfigError(
                 f"a replica of {self.world_size} ranks was asked for; rollout.name=hf_cpu runs a server for each rank",
                 hint="set rollout.tensor_model_parallel_size, data_parallel_size and pipeline_model_parallel_size to 1",
             )
+        if self.is_reward_model:
+            await self._launch_reward_server()
+            return
         name = server_name(self.replica_rank)
         server = (
             ray.remote(CpuServerActor)
@@ -79,3 +92,12 @@ class CpuReplica(RolloutReplica):  # type: ignore[misc]
         )
         await server.ready.remote()
         self.servers, self._server_handle, self._server_address = [server], server, name
+
+    async def _launch_reward_server(self) -> None:
+        server = (
+            ray.remote(RewardServer)
+            .options(name=f"rewardkit_cpu_reward_{self.replica_rank}", num_cpus=0, max_concurrency=self.max_concurrency)
+            .remote(self.model_config.local_path, self.gpus_per_node)
+        )
+        address = await server.start.remote(ray.util.get_node_ip_address().strip("[]"))
+        self.servers, self._server_handle, self._server_address = [server], server, address

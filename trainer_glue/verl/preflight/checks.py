@@ -12,6 +12,7 @@ from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.config.resolved_config import ResolvedConfig
 from trainer_glue.verl.preflight.codes import ENVIRONMENT
 from trainer_glue.verl.preflight.disk import check_disk
+from trainer_glue.verl.preflight.graders import check_graders
 from trainer_glue.verl.preflight.ground_truths import check_ground_truths
 from trainer_glue.verl.preflight.groups import check_groups
 from trainer_glue.verl.preflight.lengths import check_lengths
@@ -40,6 +41,7 @@ CHECKS: Final[tuple[Callable[[Subject], Iterator[ConfigDiagnostic]], ...]] = (
     check_ground_truths,
     check_reward_fit,
     check_groups,
+    check_graders,
     check_variables,
     check_unread,
     check_weights,

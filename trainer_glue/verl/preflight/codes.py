@@ -28,6 +28,7 @@ register(
         "RKD204": (_WARNING, "tensor parallelism copies the key-value heads"),
         "RKD205": (_ERROR, "sequence parallelism does not divide the model or the ranks"),
         "RKD206": (_WARNING, "tensor parallelism crosses nodes"),
+        "RKD207": (_ERROR, "fewer GPUs than the trainer and the reward model ask for together"),
         "RKD301": (_ERROR, "the rollout does not fit into GPU memory"),
         "RKD302": (_ERROR, "the update does not fit into GPU memory"),
         "RKD303": (_ERROR, "the log-probabilities do not fit into GPU memory"),
@@ -38,6 +39,7 @@ register(
         "RKD308": (_ERROR, "the host's memory is short"),
         "RKD309": (_ERROR, "a sequence is longer than the engine or the model takes"),
         "RKD310": (_ERROR, "a micro batch does not hold one sequence"),
+        "RKD311": (_ERROR, "the reward model does not fit into GPU memory"),
         "RKD401": (_ERROR, "all samples of a prompt will be equal"),
         "RKD402": (_WARNING, "the temperature is far from 1"),
         "RKD403": (_WARNING, "sampling cuts off tokens that the trainer's log-probabilities count"),
@@ -55,6 +57,10 @@ register(
         "RKD702": (_WARNING, "a length limit of the formula is beyond the response limit"),
         "RKD703": (_WARNING, "groups without a difference teach nothing"),
         "RKD704": (_WARNING, "the formula has a diagnostic of its own"),
+        "RKD705": (_ERROR, "the formula asks a server that nothing names"),
+        "RKD706": (_WARNING, "a server that the formula asks can't be reached"),
+        "RKD707": (_WARNING, "a reward model is served, and the formula does not ask it"),
+        "RKD708": (_ERROR, "the reward model is none that can be asked"),
         "RKD801": (_WARNING, "an environment variable that nothing reads any more"),
         "RKD802": (_ERROR, "an environment variable that stops the run"),
         "RKD901": (_WARNING, "the model's config could not be read: some checks were left out"),
@@ -63,5 +69,7 @@ register(
     },
 )
 
-ENVIRONMENT: Final = frozenset({"RKD101", "RKD103", "RKD105", "RKD110", "RKD111", "RKD201", "RKD308", "RKD507"})
+ENVIRONMENT: Final = frozenset(
+    {"RKD101", "RKD103", "RKD105", "RKD110", "RKD111", "RKD201", "RKD207", "RKD308", "RKD507", "RKD705"}
+)
 """About this machine rather than the config: only warnings where the run is going to be on another one."""

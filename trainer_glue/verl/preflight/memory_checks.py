@@ -10,6 +10,7 @@ from typing import Any, Final
 from rewardkit.diagnostics import Severity
 from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
 from trainer_glue.verl.launch.memory import memory, shortage
+from trainer_glue.verl.preflight.graders import grader_lines
 from trainer_glue.verl.preflight.memory import GIB, Estimate, Phase, lora_parameters
 from trainer_glue.verl.preflight.sizing import estimate_of
 from trainer_glue.verl.preflight.subject import ACTOR, MODEL, ROLLOUT, Subject
@@ -205,4 +206,5 @@ def table(subject: Subject) -> list[str]:
         f"GPU memory, estimated; usable are {estimate.usable / GIB:.1f} GiB ({subject.gpu_is})",
         *lines,
         f"{'KV cache':<9} {held}",
+        *grader_lines(subject),
     ]

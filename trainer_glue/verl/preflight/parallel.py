@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_glue.verl.config.diagnostics import ConfigDiagnostic
+from trainer_glue.verl.preflight.graders import reward_gpus
 from trainer_glue.verl.preflight.model_shape import ModelShape
 from trainer_glue.verl.preflight.subject import ACTOR, ROLLOUT, Subject
 
@@ -36,15 +37,20 @@ def _gpus(subject: Subject) -> Iterator[ConfigDiagnostic]:
     wanted, visible = subject.integer(_PER_NODE), subject.machine.gpus
     if not wanted or not visible:
         return  # none at all is told where the config is resolved
+    beside = reward_gpus(subject) if subject.integer("trainer.nnodes", 1) == 1 else 0
+    if wanted <= len(visible) < wanted + beside:
+        message = f"is {wanted}, the reward model has {beside} of its own, and this node has {len(visible)}"
+        yield subject.diagnostic("RKD207", _PER_NODE, message, f"{_PER_NODE}={max(1, len(visible) - beside)}")
+        return
     if len(visible) < wanted:
         hidden = subject.machine.environment.get("CUDA_VISIBLE_DEVICES")
         why = f" (CUDA_VISIBLE_DEVICES={hidden})" if hidden is not None else ""
         message = f"is {wanted}, and this node has {len(visible)}{why}"
         fix = f"{_PER_NODE}={len(visible)}"
         yield subject.diagnostic("RKD201", _PER_NODE, message, fix)
-    elif len(visible) > wanted:
-        message = f"is {wanted}, and this node has {len(visible)}: {len(visible) - wanted} will idle"
-        yield subject.diagnostic("RKD202", _PER_NODE, message, f"{_PER_NODE}={len(visible)}")
+    elif (idle := len(visible) - wanted - beside) > 0:
+        message = f"is {wanted}, and this node has {len(visible)}: {idle} will idle"
+        yield subject.diagnostic("RKD202", _PER_NODE, message, f"{_PER_NODE}={wanted + idle}")
 
 
 def _tensor(subject: Subject, shape: ModelShape, size: int) -> Iterator[ConfigDiagnostic]:

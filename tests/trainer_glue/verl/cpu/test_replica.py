@@ -18,9 +18,8 @@ from trainer_glue.verl.cpu.replica import CpuReplica
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rollout_mode": RolloutMode.STANDALONE}, "beside its trainer only"),
-        ({"rollout_mode": RolloutMode.COLOCATED}, "beside its trainer only"),
-        ({"is_reward_model": True}, "no reward model"),
+        ({"rollout_mode": RolloutMode.STANDALONE}, "no rollout on resources"),
+        ({"rollout_mode": RolloutMode.COLOCATED}, "no rollout on resources"),
         ({"is_teacher_model": True}, "no teacher"),
         ({"world_size": 2}, "a replica of 2 ranks"),
     ],
