@@ -48,11 +48,12 @@ def test_the_recipes_that_there_are() -> None:
         "llama3-8b-gsm8k",
         "llama3-8b-gsm8k-lora",
         "llama3-8b-gsm8k-2nodes",
+        "llama3-8b-gsm8k-reward-model",
     }
     assert all(len(r.summary) > 40 for r in recipes())
 
 
-@pytest.mark.parametrize(("name", "ranks"), [("", 8), ("-lora", 1), ("-2nodes", 16)])
+@pytest.mark.parametrize(("name", "ranks"), [("", 8), ("-lora", 1), ("-2nodes", 16), ("-reward-model", 7)])
 def test_the_llama_recipes(name: str, ranks: int, write_data: Write, model: Path) -> None:
     resolved = of_recipe(f"llama3-8b-gsm8k{name}", write_data, model, accelerator=True)
     part = resolved.config["actor_rollout_ref"]
