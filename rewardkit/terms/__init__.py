@@ -36,3 +36,4 @@ from rewardkit.terms.structured import json_valid as json_valid
 from rewardkit.terms.structured import tool_call as tool_call
 from rewardkit.terms.tags import tag_count as tag_count
 from rewardkit.terms.tags import think_answer as think_answer
+from rewardkit.terms.tool_matching import tool_call_match as tool_call_match

@@ -30,14 +30,38 @@ def read_json(text: str) -> Any:
         OverLimit: too long, too deep, too many values, or a number of too many digits.
         ValueError: no JSON by RFC 8259; ``NaN`` and ``Infinity`` are none, which Python's own reader takes.
     """
-    if len(text) > MAX_CHARS:
-        raise OverLimit(f"more than {MAX_CHARS} characters")
-    if text.count("[") + text.count("{") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
-        raise OverLimit(f"more than {MAX_DEPTH} levels")
+    _refuse_large(text)
     value = json.loads(text, parse_constant=_no_constant, parse_int=_integer)
     if text.count(",") > MAX_VALUES and _values(value) > MAX_VALUES:
         raise OverLimit(f"more than {MAX_VALUES} values")
     return value
+
+
+def read_json_sequence(text: str, most: int) -> list[Any]:
+    """The values of at most so many JSON texts that follow one another, with blanks or a semicolon between them.
+
+    Raises:
+        OverLimit, ValueError: as :func:`read_json`.
+    """
+    _refuse_large(text)
+    values: list[Any] = []
+    at = _BETWEEN.match(text).end()
+    while at < len(text):
+        value, at = _DECODER.raw_decode(text, at)
+        values.append(value)
+        if len(values) > most:
+            raise OverLimit(f"more than {most} values one after another")
+        at = _BETWEEN.match(text, at).end()
+    if text.count(",") > MAX_VALUES and _values(values) > MAX_VALUES:
+        raise OverLimit(f"more than {MAX_VALUES} values")
+    return values
+
+
+def _refuse_large(text: str) -> None:
+    if len(text) > MAX_CHARS:
+        raise OverLimit(f"more than {MAX_CHARS} characters")
+    if text.count("[") + text.count("{") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
+        raise OverLimit(f"more than {MAX_DEPTH} levels")
 
 
 def _values(value: Any) -> int:
@@ -67,3 +91,7 @@ def _integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
         raise OverLimit(f"a number of more than {MAX_DIGITS} digits")
     return int(digits)
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
+_BETWEEN: Final = regex.compile(r"[\s;]*+")

@@ -10,11 +10,10 @@ from pydantic import AfterValidator
 
 from rewardkit.algebra.define import term
 from rewardkit.batch import Batch, Score, Status
+from rewardkit.terms.calling.call import MAX_CALLS
+from rewardkit.terms.calling.reading import hermes_blocks
 from rewardkit.terms.schemas import checker
 from rewardkit.terms.strict_json import OverLimit, read_json
-
-MAX_CALLS: Final = 64
-"""Most tool calls in one response; a loop that calls more is LIMIT."""
 
 _FENCE: Final = regex.compile(r"```(?:json|JSON)?[ \t]*\n(.*)\n?```", regex.DOTALL)
 
@@ -100,19 +99,7 @@ def _all_formed(text: str, read: Any, names: frozenset[str]) -> bool | Score:
 
 
 def _hermes_calls(text: str) -> list[Any]:
-    opening, closing = "<tool_call>", "</tool_call>"
-    before, *parts = text.split(opening, MAX_CALLS + 1)
-    if closing in before:
-        raise ValueError("closed before it was opened")
-    if len(parts) > MAX_CALLS:
-        raise OverLimit(f"more than {MAX_CALLS} tool calls")
-    calls = []
-    for part in parts:
-        body, closed, rest = part.partition(closing)
-        if not closed or closing in rest:
-            raise ValueError("tags don't alternate")
-        calls.append(read_json(body.strip()))
-    return calls
+    return [read_json(block) for block in hermes_blocks(text)]
 
 
 def _openai_calls(text: str) -> list[Any]:

@@ -52,6 +52,9 @@ FORMULAS = [
     "tool_call()",
     "tool_call(form='openai')",
     "turn_count()",
+    "tool_call_match()",
+    "tool_call_match(compat='rlla')",
+    "tool_call_match(pay='share', order=True)",
 ]
 
 
