@@ -28,6 +28,8 @@ FORMULAS = [
     "ends_with('.?!')",
     "exact()",
     "exactly_one_answer()",
+    "follows()",
+    "follows(strict=False, pay='share')",
     "fuzzy_match()",
     "gsm8k()",
     "json_valid()",
