@@ -6,6 +6,7 @@ Slow and obvious on purpose. It shares with the engine the terms themselves and 
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import dataclass
 from typing import Any
 
@@ -250,22 +251,34 @@ class Reference:
 
     # --- groups
 
-    def group(self, node: Any, v: Value, i: int, rule: Any) -> Value:
+    def group(self, node: Any, v: Value, i: int, rule: Any, *, everyone: bool = False) -> Value:
         if v.value is None:
             return v
         own = self.batch.groups[i]
-        members = [self.at(node.args[0], j).value for j in range(len(self.batch)) if self.batch.groups[j] == own]
+        rows = [j for j in range(len(self.batch)) if everyone or self.batch.groups[j] == own]
+        members = [self.at(node.args[0], j).value for j in rows]
         return Value(rule(v.value, [m for m in members if m is not None]), v.status, v.floored)
 
     def _group_zscore(self, node: Any, args: Any, i: int) -> Value:
-        def rule(x: float, group: list[float]) -> float:
-            if len(group) < 2:
-                return 0.0
-            mean = sum(group) / len(group)
-            spread = math.sqrt(sum((g - mean) ** 2 for g in group) / (len(group) - 1))
-            return (x - mean) / (spread + 1e-6)
+        return self.group(node, args[0], i, zscore)
 
-        return self.group(node, args[0], i, rule)
+    def _batch_zscore(self, node: Any, args: Any, i: int) -> Value:
+        return self.group(node, args[0], i, zscore, everyone=True)
+
+    def _group_mean(self, node: Any, args: Any, i: int) -> Value:
+        return self.group(node, args[0], i, lambda x, group: sum(group) / len(group))
+
+    def _group_median(self, node: Any, args: Any, i: int) -> Value:
+        return self.group(node, args[0], i, lambda x, group: statistics.median(group))
+
+    def _group_min(self, node: Any, args: Any, i: int) -> Value:
+        return self.group(node, args[0], i, lambda x, group: min(group))
+
+    def _group_max(self, node: Any, args: Any, i: int) -> Value:
+        return self.group(node, args[0], i, lambda x, group: max(group))
+
+    def _group_std(self, node: Any, args: Any, i: int) -> Value:
+        return self.group(node, args[0], i, lambda x, group: statistics.stdev(group) if len(group) > 1 else 0.0)
 
     def _group_rank(self, node: Any, args: Any, i: int) -> Value:
         def rule(x: float, group: list[float]) -> float:
@@ -319,6 +332,14 @@ class Reference:
             if n:
                 tokens[hit] += (args[0].value or 0.0) / len(hits)
         return Value(args[0].value, args[0].status, args[0].floored, tokens)
+
+
+def zscore(x: float, group: list[float]) -> float:
+    if len(group) < 2:
+        return 0.0
+    mean = sum(group) / len(group)
+    spread = math.sqrt(sum((g - mean) ** 2 for g in group) / (len(group) - 1))
+    return (x - mean) / (spread + 1e-6)
 
 
 def price_of(cost: str) -> int:

@@ -13,15 +13,24 @@ from rewardkit.algebra.operation import Expression
 
 
 def directions(root: Expression) -> dict[Expression, Direction]:
-    """Which way the total moves when a node rises, for every node; over all the places where a shared node stands."""
+    """Which way the total moves when a node rises, for every node; over all the places where a shared node stands.
+
+    Places below a statistic of the group count only for nodes that stand nowhere else: a row moves its own value more
+    than it moves the group's.
+    """
     intervals = all_bounds(root)
     nodes = list(root.walk())
-    direction_of = dict.fromkeys(nodes, Direction.NONE)
-    direction_of[root] = Direction.RISES
+    own = dict.fromkeys(nodes, Direction.NONE)
+    by_group = dict.fromkeys(nodes, Direction.NONE)
+    own[root] = Direction.RISES
     for node in reversed(nodes):  # parents before operands
         operands = [intervals[a] for a in node.args]
+        either = by_group[node] if own[node] is Direction.NONE else own[node]
         for i, operand in enumerate(node.args):
-            direction_of[operand] = direction_of[operand].joined(
-                node.operation.monotonicity(i, operands).then(direction_of[node])
-            )
-    return direction_of
+            moves = node.operation.monotonicity(i, operands)
+            if node.operation.shared:
+                by_group[operand] = by_group[operand].joined(moves.then(either))
+            else:
+                by_group[operand] = by_group[operand].joined(moves.then(by_group[node]))
+                own[operand] = own[operand].joined(moves.then(own[node]))
+    return {node: by_group[node] if own[node] is Direction.NONE else own[node] for node in nodes}

@@ -51,6 +51,8 @@ class Operation:
     """Whether no response changes its value, so that it has no say in a node's status."""
     term: Term[Any, Any] | None = None
     """The term that it calls, if it is a call of one."""
+    shared: ClassVar[bool] = False
+    """Whether its value is one for many rows, so that no row's own failure is paid by it while it is paid elsewhere."""
     __match_args__: tuple[str, ...] = ()
 
     def __init_subclass__(cls, *, family: bool = False) -> None:
@@ -259,6 +261,15 @@ def short(node: Expression, most: int = 60) -> str:
     """A node as text, cut in the middle when it is long."""
     text = repr(node)
     return text if len(text) <= most else f"{text[: most - 15]} ... {text[-9:]}"
+
+
+RELATIVE: Final = frozenset({"group", "batch"})
+"""The needs of what compares rows with each other."""
+
+
+def compares_rows(node: Expression) -> bool:
+    """Whether a node's own operation compares rows with each other: of a group, or of the batch."""
+    return node.term is None and not RELATIVE.isdisjoint(node.operation.needs())
 
 
 def may_step_out(node: Expression) -> bool:

@@ -13,7 +13,7 @@ from rewardkit.algebra.direction import Direction
 from rewardkit.algebra.expression import Expression, Reward
 from rewardkit.algebra.interval import Interval
 from rewardkit.algebra.monotonicity import directions
-from rewardkit.algebra.operation import may_step_out, short
+from rewardkit.algebra.operation import compares_rows, may_step_out, short
 from rewardkit.algebra.operations.choice import When
 from rewardkit.algebra.operations.comparisons import FALSE, TRUE
 from rewardkit.algebra.operations.constants import Schedule
@@ -51,9 +51,7 @@ def _unbounded(program: Program, towards: Mapping[Expression, Direction]) -> Ite
     sources = [
         n
         for n in root.walk()
-        if (n.term is not None or "group" in n.operation.needs())
-        and not intervals[n].is_finite
-        and towards[n] is not Direction.NONE
+        if (n.term is not None or compares_rows(n)) and not intervals[n].is_finite and towards[n] is not Direction.NONE
     ]
     directions = _infinite(total)
     shown: set[str] = set()
@@ -153,7 +151,14 @@ def _observed(root: Expression) -> Iterator[FormulaDiagnostic]:
 
 def _group_relative(root: Expression) -> Iterator[FormulaDiagnostic]:
     for node in root.walk():
-        if "group" in node.operation.needs():
+        if "batch" in node.operation.needs():
+            yield FormulaDiagnostic(
+                "group-relative",
+                f"{short(node)} needs all rows of a training step together. A trainer that hands over fewer can't "
+                "carry it. `rewardkit score` takes each file as one batch",
+                short(node),
+            )
+        elif compares_rows(node):
             yield FormulaDiagnostic(
                 "group-relative",
                 f"{short(node)} needs all responses of a prompt together. A trainer that hands over one response at a "

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from rewardkit.algebra.expression import Expression
-from rewardkit.algebra.operation import Case
+from rewardkit.algebra.operation import Case, compares_rows
 from rewardkit.algebra.term import Cost
 from rewardkit.algebra.values import NOT_RUN
 from rewardkit.batch import Batch
@@ -57,7 +57,7 @@ def find_counterexample(program: Program, verdicts: Collection[Expression], case
             node.term.builtin and node.term.cost in (Cost.CHEAP, Cost.CPU) and node.term.needs(node) <= _GIVEN
         ):
             return None
-        if "group" in node.operation.needs():
+        if compares_rows(node):
             return None
     texts = [*dict.fromkeys(_texts())]
     n = len(texts)

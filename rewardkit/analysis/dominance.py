@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rewardkit.algebra.direction import Direction
 from rewardkit.algebra.expression import Expression, Verdict
 from rewardkit.algebra.interval import Interval
-from rewardkit.algebra.operation import Case, short
+from rewardkit.algebra.operation import Case, compares_rows, short
 from rewardkit.algebra.operations.comparisons import FALSE, TRUE
 from rewardkit.analysis.conditional_bounds import bounds_given, cases, live
 from rewardkit.analysis.counterexample import Counterexample, find_counterexample
@@ -95,7 +95,7 @@ def _causes(program: Program, worst: _Range, directions: Mapping[Expression, Dir
     causes: list[tuple[float, str]] = []
     base = bounds_given(root, {}, worst.case)
     for node in live(root, worst.case):
-        if (node.term is None and "group" not in node.operation.needs()) or node in worst.verdicts:
+        if (node.term is None and not compares_rows(node)) or node in worst.verdicts:
             continue
         if directions[node] is Direction.NONE:
             continue

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from rewardkit.algebra.expression import Expression
+from rewardkit.algebra.operation import RELATIVE
 from rewardkit.audit.ground_truths import truth_of
 from rewardkit.audit.literals import Literals, literals_of
 from rewardkit.audit.parts import parts, shaping
@@ -125,7 +126,7 @@ class FormulaSubject:
         needs = self.program.needs
         rows: list[Sample] = list(samples)
         every = 1
-        if "group" in needs:
+        if not RELATIVE.isdisjoint(needs):
             every = 3
             rows = [row for s in samples for row in (s, *_companions(s))]
         n = len(rows)

@@ -96,6 +96,7 @@ def parts_of(sides: Sequence[Side], data: Path, *, step: int | None, limit: int 
     fields = RequiredFields(
         tuple(f for f in SPELLINGS if any(f in s.required.fields for s in sides)),
         frozenset().union(*(s.required.needed for s in sides)),
+        any(s.required.whole for s in sides),
     )
     files = data_files(data)
     code_of: dict[int, int] = {}

@@ -18,12 +18,12 @@ from typing import Final
 
 from rewardkit.algebra.expression import TokenReward
 from rewardkit.algebra.interval import Interval
-from rewardkit.algebra.operation import Expression, may_step_out
+from rewardkit.algebra.operation import RELATIVE, Expression, may_step_out
 from rewardkit.algebra.term import Cost
 
 _ORDER: Final = {Cost.CHEAP: 0, Cost.CPU: 1, Cost.WORKER: 2, Cost.REMOTE: 3}
 _EXPENSIVE_FROM: Final = _ORDER[Cost.WORKER]
-_STAGE_TWO: Final = frozenset({"step", "group"})
+_STAGE_TWO: Final = RELATIVE | {"step"}
 
 
 def cost(node: Expression) -> int:

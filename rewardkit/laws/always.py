@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from rewardkit.algebra.operation import RELATIVE
 from rewardkit.batch import Batch, Status
 from rewardkit.engine.program import Program
 from rewardkit.engine.scores import headline
@@ -49,7 +50,7 @@ def _deterministic(program: Program, batch: Batch) -> None:
 
 
 def _alone(program: Program, batch: Batch) -> None:
-    if "group" in program.needs:
+    if not RELATIVE.isdisjoint(program.needs):
         return
     together = program(batch)
     for row in range(len(batch)):

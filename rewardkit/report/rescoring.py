@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from rewardkit.algebra.operation import RELATIVE
 from rewardkit.batch import Batch
 from rewardkit.engine.program import Program
 from rewardkit.engine.read_guard import COLUMN_OF
@@ -48,7 +49,7 @@ class Rescoring:
         Raises:
             DataError: the rows lack what the formula needs.
         """
-        for number, rows in _whole_files(chunks) if "group" in self._program.needs else chunks:
+        for number, rows in chunks if RELATIVE.isdisjoint(self._program.needs) else _whole_files(chunks):
             yield number, self._scored(rows)
 
     def _scored(self, rows: Rollouts) -> Rollouts:
@@ -103,7 +104,7 @@ def _whole_files(chunks: Iterable[tuple[int, Rollouts]]) -> Iterator[tuple[int, 
         held.append(rows)
         if sum(map(len, held)) > MOST_TOGETHER:
             raise DataError(
-                f"{held[0].where(0)}: the formula compares the responses of a prompt, and the file has over "
+                f"{held[0].where(0)}: the formula compares rows with each other, and the file has over "
                 f"{MOST_TOGETHER:,} rows; expected one file a step"
             )
     if held:

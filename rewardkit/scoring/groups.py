@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rewardkit.scoring.fields import BadRowAt, column
+from rewardkit.errors import DataError
+from rewardkit.scoring.fields import BadRowAt, RawRow, column
 from rewardkit.scoring.reading import Chunk, Rows
 
 MAX_GROUP_ROWS: Final = 65_536
 """Rows of one group, at most: a group is held in memory whole. Rollouts of a prompt are tens, seldom thousands."""
+
+MAX_BATCH_ROWS: Final = 262_144
+"""Rows of one batch, at most: it is held in memory whole. Batches of trainers are thousands, seldom ten thousands."""
 
 
 def first_rows(chunks: Iterable[Chunk], limit: int | None) -> Iterator[Chunk]:
@@ -72,6 +76,27 @@ def whole_groups(source: Rows, chunks: Iterable[Chunk], limit: int | None) -> It
             break
     if held is not None and held.rows:
         yield held
+
+
+def whole_file(source: Rows, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """All rows of a file as one chunk.
+
+    Raises:
+        DataError: more rows than any training step has.
+    """
+    rows: list[RawRow] = []
+    numbers: list[int] = []
+    for chunk in chunks:
+        rows += chunk.rows
+        numbers += chunk.numbers
+        if len(rows) > MAX_BATCH_ROWS:
+            raise DataError(
+                f"{source.name}: the formula compares all rows of a file with each other, and there are over "
+                f"{MAX_BATCH_ROWS:,}",
+                hint="one file a training step",
+            )
+    if rows:
+        yield Chunk(rows, numbers, 1.0)
 
 
 def _joined(first: Chunk, second: Chunk) -> Chunk:

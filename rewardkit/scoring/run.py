@@ -19,7 +19,7 @@ from rewardkit.engine.read_guard import COLUMN_OF
 from rewardkit.engine.scores import Scores, headline
 from rewardkit.errors import DataError, listed
 from rewardkit.scoring.fields import OPTIONAL, SPELLINGS, BadRowAt, RawRow, column, group_of
-from rewardkit.scoring.groups import first_rows, whole_groups
+from rewardkit.scoring.groups import first_rows, whole_file, whole_groups
 from rewardkit.scoring.profile import Profile
 from rewardkit.scoring.reading import Chunk, Rows, Skipped
 from rewardkit.scoring.tally import Tally
@@ -36,6 +36,8 @@ class RequiredFields:
 
     fields: tuple[str, ...]
     needed: frozenset[str]
+    whole: bool = False
+    """Whether the rows of a file are compared with each other, all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Part(Generic[T]):
 
 def required_fields(program: Program) -> RequiredFields:
     """What a program reads of a row."""
-    return RequiredFields(read_fields(program), needed_fields(program) & OPTIONAL)
+    return RequiredFields(read_fields(program), needed_fields(program) & OPTIONAL, "batch" in program.needs)
 
 
 def open_rows(path: Path, required: RequiredFields, *, skip_bad: bool = False) -> Rows:
@@ -89,6 +91,8 @@ def read(source: Rows, required: RequiredFields, limit: int | None = None) -> It
     if source.skips:
         chunks = filter(None, (_usable(source, chunk, required) for chunk in chunks))
     parts = whole_groups(source, chunks, limit) if "group" in required.fields else first_rows(chunks, limit)
+    if required.whole:
+        parts = whole_file(source, parts)
     given = 0
     for chunk in parts:
         if not given:
@@ -167,7 +171,7 @@ def _groups(chunk: Chunk) -> list[Any] | None:
 
 def needed_fields(program: Program) -> frozenset[str]:
     """What scoring needs of a row. Placement needs tokens in a trainer, and no total depends on it."""
-    return frozenset({"response", *(program.needs - {"tokens", "step"}), *needs(program.reward)})
+    return frozenset({"response", *(program.needs - {"tokens", "step", "batch"}), *needs(program.reward)})
 
 
 def read_fields(program: Program) -> tuple[str, ...]:

@@ -55,27 +55,27 @@ def pytest_in(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_an_operation_is_one_class_and_a_line_of_export(tree: Path) -> None:
-    sources = {b["path"] for b in blocks() if "median" in b["code"] and b["path"].startswith("rewardkit")}
+    sources = {b["path"] for b in blocks() if "group_range" in b["code"] and b["path"].startswith("rewardkit")}
     assert sources == {"rewardkit/algebra/operations/groups.py", "rewardkit/algebra/operations/__init__.py"}
     follow(tree)
-    result = pytest_in(tree, "tests/rewardkit/test_operations.py", "-k", "group_median or second or needs")
+    result = pytest_in(tree, "tests/rewardkit/test_operations.py", "-k", "group_range or second or needs")
     assert result.returncode == 0, result.stdout[-3000:]
     assert int(re.search(r"(\d+) passed", result.stdout)[1]) >= 7
     code = """
-from rewardkit import Batch, Sample, Score, Status, compile, group_median, parse, term
+from rewardkit import Batch, Sample, Score, Status, compile, group_range, parse, term
 @term(bounds=(-9, 9), optional=True)
 def value(sample: Sample) -> Score:
     text = sample.response
     return Score(status=Status[text]) if text.isupper() else Score(float(text))
-program = compile(group_median(value()))
+program = compile(group_range(value()))
 assert parse(repr(program.reward), {"value": value}) == program.reward
-assert (program.bounds.low, program.bounds.high) == (-9, 9)
+assert (program.bounds.low, program.bounds.high) == (0, 18)
 rows = ["1", "2", "2", "5", "7", "1", "3", "NOT_APPLICABLE", "ERROR", "NO_ANSWER"]
 scores = program(Batch(rows, groups=["a"] * 4 + ["one"] + ["b"] * 4 + ["failed"]))
 print(scores.total.tolist(), [Status(int(s)).name for s in scores.status[-3:]])
 """
     shown = run(tree, "-c", code)
-    totals = "[2.0, 2.0, 2.0, 2.0, 7.0, 2.0, 2.0, nan, nan, -9.0]"
+    totals = "[4.0, 4.0, 4.0, 4.0, 0.0, 2.0, 2.0, nan, nan, 0.0]"
     assert shown.stdout.strip() == f"{totals} ['NOT_APPLICABLE', 'ERROR', 'NO_ANSWER']", shown.stderr[-2000:]
 
 
@@ -88,15 +88,15 @@ def test_a_term_is_one_file_and_a_line_of_export(tree: Path) -> None:
     assert run(tree, "docs/make_terms.py").returncode == 0
     page = (tree / "docs" / "terms.md").read_text()
     assert "sentence_count" in page
-    assert "group_median" in page
-    shown = run(tree, "-c", "from rewardkit import sentence_count, group_median as m; print(m(sentence_count(cap=2)))")
-    assert shown.stdout.strip() == "group_median(sentence_count(cap=2))", shown.stderr[-2000:]
+    assert "group_range" in page
+    shown = run(tree, "-c", "from rewardkit import sentence_count, group_range as r; print(r(sentence_count(cap=2)))")
+    assert shown.stdout.strip() == "group_range(sentence_count(cap=2))", shown.stderr[-2000:]
 
 
 def test_a_rule_that_is_left_out_is_an_error_at_import(tree: Path) -> None:
     follow(tree, but="bounds")
     result = run(tree, "-c", "from rewardkit import length; length()")
-    assert "the operation GroupMedian lacks its rule `bounds`" in result.stderr
+    assert "the operation GroupRange lacks its rule `bounds`" in result.stderr
 
 
 @pytest.mark.parametrize("path", ["tests/strategies.py", "tests/reference.py"])
@@ -104,4 +104,4 @@ def test_a_strategy_or_second_meaning_that_is_left_out_fails_a_test(tree: Path, 
     follow(tree, but=path)
     result = pytest_in(tree, "tests/rewardkit/test_operations.py", "-k", "second_implementation")
     assert result.returncode == 1
-    assert "group_median" in result.stdout
+    assert "group_range" in result.stdout

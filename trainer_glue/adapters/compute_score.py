@@ -30,7 +30,7 @@ from trainer_glue.adapters.messages import TURNS_OF_ONE_ANSWER
 _COMPUTE_SCORE: Final = Trainer(
     "compute_score",
     "one text and its ground truth at a time",
-    frozenset({"group", "tokens", "step", "prompt", "truncated", "turns"}),
+    frozenset({"group", "batch", "tokens", "step", "prompt", "truncated", "turns"}),
     "use verl's reward manager: `rewardkit config verl-args FORMULA` prints its keys",
     token_level=True,  # a placement that needs no tokens sums to the same number
 )

@@ -43,7 +43,7 @@ RewardFunc = Callable[..., dict[str, Any]]
 _OPENRLHF: Final = Trainer(
     "OpenRLHF",
     "texts and labels, a row at a time",
-    frozenset({"group", "tokens", "step", "data_source", "extra_info", "truncated"}),
+    frozenset({"group", "batch", "tokens", "step", "data_source", "extra_info", "truncated"}),
     "count lengths in words or characters; verl carries groups and token-level rewards",
     token_level=True,  # a placement that needs no tokens sums to the same number
 )

@@ -10,6 +10,7 @@ groups where TRL gives a process whole groups. This module imports nothing of TR
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -125,6 +126,11 @@ class RewardFunction(Adapter):
         texts = [prompt_text(prompt) for prompt in prompts]
         if self.grouped:
             self._check_groups(texts)
+        if "batch" in self.program.needs and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            raise CompileError(
+                f"{self.program.reward!r} compares all rows of a step, and TRL hands each process its share of them",
+                hint="one process, or GRPOConfig(scale_rewards='batch') in the place of batch_zscore",
+            )
         given = {batch: columns[own] for own, batch in _COLUMNS.items() if columns.get(own) is not None}
         return Batch(
             responses=[reply_text(completion) for completion in completions],

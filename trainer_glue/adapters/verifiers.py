@@ -28,7 +28,7 @@ from trainer_glue.adapters.unscored import fill_unscored
 _VERIFIERS: Final = Trainer(
     "verifiers",
     "text, mostly without token ids, and no training step",
-    frozenset({"tokens", "step", "truncated"}),
+    frozenset({"batch", "tokens", "step", "truncated"}),
     "lengths can be counted in words or characters: unit='words'",
 )
 

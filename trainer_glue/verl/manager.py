@@ -28,6 +28,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from rewardkit.algebra.operation import RELATIVE
 from rewardkit.algebra.term import Cost
 from rewardkit.batch import Status
 from rewardkit.engine.detokenizer import Decoder
@@ -270,10 +271,10 @@ class RewardManager(_Base):  # type: ignore[misc]
         if _select(config, "trainer.use_v1") is not False and sampler in ("ReplayBuffer", "ReplayBufferAsync"):
             self._has_sampler = True
             return
-        lacking = sorted(self.program.needs & {"group"})
+        lacking = not RELATIVE.isdisjoint(self.program.needs)
         if lacking:
             raise CompileError(
-                f"{self.program.reward!r} compares the responses of one prompt, and verl hands over one at a time",
+                f"{self.program.reward!r} compares responses with each other, and verl hands over one at a time",
                 hint="set trainer.v1.sampler.custom_sampler={path: pkg://trainer_glue.verl, name: ReplayBuffer}",
             )
         logger.warning("rewardkit: without its sampler, unscored rows count as 0 and rewards stand on the last token")

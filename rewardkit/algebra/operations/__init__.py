@@ -1,6 +1,7 @@
 """The operations of the algebra, one family a file. A family that is not imported here does not exist."""
 
 from rewardkit.algebra.operations import arithmetic, calls, comparisons, logic, placement, scaling
+from rewardkit.algebra.operations.batch_zscore import batch_zscore as batch_zscore
 from rewardkit.algebra.operations.choice import route as route
 from rewardkit.algebra.operations.choice import when as when
 from rewardkit.algebra.operations.constants import linear as linear
@@ -9,6 +10,11 @@ from rewardkit.algebra.operations.extrema import clip as clip
 from rewardkit.algebra.operations.extrema import maximum as maximum
 from rewardkit.algebra.operations.extrema import mean as mean
 from rewardkit.algebra.operations.extrema import minimum as minimum
+from rewardkit.algebra.operations.group_statistics import group_max as group_max
+from rewardkit.algebra.operations.group_statistics import group_mean as group_mean
+from rewardkit.algebra.operations.group_statistics import group_median as group_median
+from rewardkit.algebra.operations.group_statistics import group_min as group_min
+from rewardkit.algebra.operations.group_statistics import group_std as group_std
 from rewardkit.algebra.operations.groups import group_minmax as group_minmax
 from rewardkit.algebra.operations.groups import group_rank as group_rank
 from rewardkit.algebra.operations.groups import group_share as group_share

@@ -92,8 +92,9 @@ def _by_group(node: Expression, v: Values, context: Context, place: Callable[[Fl
     return value
 
 
-def _zscore(x: Floats) -> Floats:
-    if len(x) < 2:
+def zscore(x: Floats) -> Floats:
+    """Standard deviations above the mean; 0 for a single value, and where all are equal."""
+    if len(x) < 2 or x.min() == x.max():
         return np.zeros(len(x))
     scores: Floats = (x - x.mean()) / (x.std(ddof=1) + _EPSILON)
     return scores
@@ -104,7 +105,7 @@ class GroupZscore(Group):
     """How many standard deviations above the group's mean."""
 
     json_name = "group_zscore"
-    place = _zscore
+    place = zscore
 
     def bounds(self, node: Expression, operands: Sequence[Interval], case: Case | None) -> Interval:
         return ANY  # |x - mean| / s is at most (n - 1) / sqrt(n), whatever n: no bound without the group's size
@@ -117,7 +118,8 @@ class GroupZscore(Group):
 def group_zscore(x: Reward) -> Reward:
     """``(x - mean) / (standard deviation + 1e-6)`` within the row's group, standard deviation over n - 1.
 
-    A group of one gives 0. Needs whole groups. Source: GRPO's advantage (Shao et al. 2024, arXiv 2402.03300, eq. 3).
+    A group of one, or one whose values are all equal, gives 0. Needs whole groups. Source: GRPO's
+    advantage (Shao et al. 2024, arXiv 2402.03300, eq. 3).
     """
     return Reward(GroupZscore(), (as_reward(x, "group_zscore"),))
 

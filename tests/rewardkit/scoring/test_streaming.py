@@ -100,3 +100,23 @@ def test_parquet_chunks_fit_the_size_of_its_rows(tmp_path: Path, monkeypatch: py
     assert len(chunks) > 5
     assert [row for chunk in chunks for row in chunk.rows] == [{"response": text} for text in texts]
     assert chunks[-1].numbers[-1] == 100
+
+
+@pytest.mark.parametrize("rows", [3, 5_000])
+def test_a_file_is_one_batch_however_many_chunks_it_has(rows: int, tmp_path: Path) -> None:
+    texts = ["w " * (i % 7) for i in range(rows)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"response": t}) + "\n" for t in texts))
+    written: list[str] = []
+    score_file(compile("batch_zscore(length())"), path, written.append)
+    scores = [json.loads(line)["score"] for line in "".join(written).splitlines()]
+    expected = compile("batch_zscore(length())")(Batch(texts)).total
+    np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_file_that_is_no_batch_of_a_trainer_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(grouping, "MAX_BATCH_ROWS", 3)
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"response": "a"}\n' * 4)
+    with pytest.raises(DataError, match=r"compares all rows of a file with each other, and there are over 3"):
+        score_file(compile("batch_zscore(length())"), path, print)

@@ -34,7 +34,8 @@ def test_routes_and_a_list_of_ground_truths_from_parquet() -> None:
 
 
 @pytest.mark.parametrize(
-    "formula", ["group_rank(length())", "length(unit='tokens')", "linear(0, 1, steps=5) * length()"]
+    "formula",
+    ["group_rank(length())", "batch_zscore(length())", "length(unit='tokens')", "linear(0, 1, steps=5) * length()"],
 )
 def test_what_the_trainer_cannot_carry_is_refused(formula: str) -> None:
     with pytest.raises(CompileError, match="verl-args"):

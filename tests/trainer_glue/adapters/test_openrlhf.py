@@ -74,7 +74,14 @@ def test_an_unscored_row_is_counted_and_too_many_end_the_run(capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
-    "formula", ["group_rank(length())", "length().spread()", "route({'a': gsm8k()})", "schedule({0: 1}) * length()"]
+    "formula",
+    [
+        "group_rank(length())",
+        "batch_zscore(length())",
+        "length().spread()",
+        "route({'a': gsm8k()})",
+        "schedule({0: 1}) * length()",
+    ],
 )
 def test_what_the_trainer_cannot_carry_is_refused(formula: str) -> None:
     with pytest.raises(CompileError, match="OpenRLHF hands over"):

@@ -81,6 +81,14 @@ def test_groups_are_compared_where_they_are_whole() -> None:
         RewardFunction("group_rank(length())")
 
 
+def test_a_batch_is_compared_where_one_process_has_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    reward = RewardFunction("batch_zscore(length())")
+    assert call(reward, "a", "a b", "a b c", "a b") == pytest.approx([-1.2247, 0, 1.2247, 0], abs=1e-4)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(CompileError, match="hands each process its share"):
+        call(reward, "a", "a b", "a b c", "a b")
+
+
 def test_what_the_trainer_cannot_carry_is_refused_before_the_run() -> None:
     with pytest.raises(CompileError, match=r"\.total\(\)"):
         RewardFunction("length().spread()")

@@ -10,6 +10,7 @@ from rewardkit.algebra.direction import Direction
 from rewardkit.algebra.expression import Expression, Reward, TokenReward, Verdict, as_reward
 from rewardkit.algebra.interval import ZERO, Interval
 from rewardkit.algebra.monotonicity import directions
+from rewardkit.algebra.operations.batch_zscore import BatchZscore, largest_zscore
 from rewardkit.algebra.operations.extrema import clip
 from rewardkit.algebra.operations.groups import GroupZscore
 from rewardkit.analysis.checks import check
@@ -23,6 +24,7 @@ from trainer_glue.verl.preflight.subject import Subject
 
 _RESPONSE: Final = "data.max_response_length"
 _GROUP: Final = "actor_rollout_ref.rollout.n"
+_PROMPTS: Final = "data.train_batch_size"
 _REWARD: Final = "rewardkit.reward"
 _TOKENS_A_WORD: Final = 1
 """The fewest tokens that a word takes: what a response of short words can hold is its length in tokens."""
@@ -68,13 +70,15 @@ def _limited(node: Expression, bounds: Interval) -> Expression:
 def _within(root: Expression, subject: Subject) -> dict[Expression, Interval]:
     """The parts of a formula that are unbounded by themselves and that the run's own limits bound."""
     limit, group = subject.integer(_RESPONSE), subject.integer(_GROUP)
+    rows = {"group": group, "batch": group * subject.integer(_PROMPTS)}
     known: dict[Expression, Interval] = {}
     for node in root.walk():
         if limit > 0 and _is_uncapped(node):
             known[node] = Interval(0.0, _units(node, limit) * node.param("per_unit"))
-        elif group > 1 and isinstance(node.operation, GroupZscore):
-            most = (group - 1) / math.sqrt(group)  # of one that differs from all others
-            known[node] = Interval(-most, most)
+        elif isinstance(node.operation, GroupZscore | BatchZscore):
+            (among,) = node.operation.needs()
+            if rows[among] > 1:
+                known[node] = Interval(-largest_zscore(rows[among]), largest_zscore(rows[among]))
     return known
 
 

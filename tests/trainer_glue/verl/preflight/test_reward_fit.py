@@ -18,6 +18,8 @@ SOUND = [
     "gsm8k() + 0.2 * group_minmax(-length())",
     "gsm8k() + 0.1 * group_zscore(length())",
     "gsm8k() + 0.3 * group_share(gsm8k())",
+    "gsm8k() + 0.001 * batch_zscore(length())",
+    "gsm8k() + 0.1 * (gsm8k() - group_mean(gsm8k()))",
     "gsm8k() + length(0.01, cap=0.2)",
     "gsm8k() + minimum(length(0.001), 0.5)",
     "gsm8k() + clip(length(0.01), 0, 0.3)",
@@ -68,6 +70,8 @@ UNSOUND = [
     ("gsm8k() + length(0.0005) + 0.8 * ends_with('.?!')", "RKD704"),
     ("gsm8k() - length(0.01)", "RKD704"),
     ("gsm8k() + group_zscore(length())", "RKD704"),
+    ("gsm8k() + 0.5 * batch_zscore(length())", "RKD704"),
+    ("gsm8k() - group_max(length(0.1, cap=20))", "RKD704"),
     ("gsm8k() + 0.1 * minimum(ends_with('.?!'), 2)", "RKD704"),
     ("gsm8k() + when(length(cap=1) > 2, 0.1, 0)", "RKD704"),
 ]
