@@ -10,8 +10,8 @@ from rewardkit.terms.claims import exactly_one_answer as exactly_one_answer
 from rewardkit.terms.endings import ends_with as ends_with
 from rewardkit.terms.environment import column as column
 from rewardkit.terms.environment import turn_count as turn_count
-from rewardkit.terms.group_judging import group_judge as group_judge
 from rewardkit.terms.following import follows as follows
+from rewardkit.terms.group_judging import group_judge as group_judge
 from rewardkit.terms.judging import judge as judge
 from rewardkit.terms.length_shaping import brevity as brevity
 from rewardkit.terms.length_shaping import cosine_length as cosine_length
