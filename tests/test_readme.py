@@ -57,3 +57,16 @@ def test_the_yaml_block_pays_by_the_formula_that_it_shows() -> None:
     config = yaml.safe_load(block)
     wired = [config["reward"]["reward_kwargs"], config["trainer"]["v1"]["sampler"]["sampler_kwargs"]]
     assert reward_from_config(wired[0]["rewardkit"]) == reward_from_config(wired[1]["rewardkit"])
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/kinds.md"])
+def test_every_formula_of_the_table_of_kinds_is_one(page: str) -> None:
+    import rewardkit
+
+    text = (ROOT / page).read_text()
+    table = text[text.index("| your reward is |") :].partition("\n\n")[0].splitlines()
+    place = [cell.strip() for cell in table[0].split("|")].index("one line")
+    formulas = [formula for row in table[2:] for formula in re.findall(r"`([^`]+)`", row.split("|")[place])]
+    assert len(formulas) > 20
+    for formula in formulas:
+        assert rewardkit.parse(formula) is not None
