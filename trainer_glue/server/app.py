@@ -1,4 +1,4 @@
-"""The endpoints: `POST /score` and `GET /health`.
+"""The endpoints: `POST /score`, `/slime` and `/verify`, and `GET /health`.
 
 Rows and results have the form of `rewardkit score`: what a file holds line by line, a request holds in `rows`. Scoring
 runs in threads, as many as there are cores; requests beyond `MAX_WAITING` are turned away with 503 rather than queued
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
@@ -18,15 +19,17 @@ from fastapi.responses import JSONResponse
 from starlette.requests import ClientDisconnect
 
 from rewardkit.algebra.json import fingerprint
-from rewardkit.batch import Batch
+from rewardkit.batch import Batch, Status
 from rewardkit.engine.program import Program
 from rewardkit.engine.read_guard import COLUMN_OF
-from rewardkit.errors import CompileError, RewardKitError
+from rewardkit.engine.scores import Scores
+from rewardkit.errors import BadRow, CompileError, RewardKitError
 from rewardkit.processes.cores import cores
 from rewardkit.scoring.fields import OPTIONAL, BadRowAt, column
 from rewardkit.scoring.run import needed_fields, read_fields
 from rewardkit.scoring.writing import Lines
 from rewardkit.version import __version__
+from trainer_glue.server.trainers import gym_answer, gym_row, slime_answer, slime_row
 
 MAX_ROWS: Final = 16_384
 """Rows of one request: a rollout batch of 1,024 prompts by 16."""
@@ -84,10 +87,23 @@ def make_app(
         prompt, data_source, group, extra_info, truncated, tokens), and optionally `step`. The answer's `rows` have, in
         the same order, score (null where unscored), total_status, terms and status.
         """
+        return await answered(request, scoring.rows)
+
+    @app.post("/slime")
+    async def slime(request: Request) -> Response:
+        """slime's `--rm-type remote_rm`: the body is `{prompt, response, label}`, the answer a number."""
+        return await answered(request, partial(scoring.one, slime_row, slime_answer))
+
+    @app.post("/verify")
+    async def verify(request: Request) -> Response:
+        """NeMo Gym's resources server: the body is a rollout, the answer the same with reward and reward_components."""
+        return await answered(request, partial(scoring.one, gym_row, gym_answer))
+
+    async def answered(request: Request, score: Callable[[Any], str]) -> Response:
         body = bytearray()
         try:
             await bodies.read(request, body)
-            text = await scoring.answer(body)
+            text = await scoring.answer(body, score)
         except Refused as e:
             headers = _HEADERS.get(e.status)
             return _closing(app, JSONResponse({"error": e.message, "hint": e.hint}, e.status, headers))
@@ -119,23 +135,50 @@ class _Scoring:
         self._threads = ThreadPoolExecutor(cores(), thread_name_prefix="score")
         self.in_flight = 0
 
-    async def answer(self, body: bytearray) -> str:
+    async def answer(self, body: bytearray, score: Callable[[Any], str]) -> str:
         if self.in_flight >= MAX_WAITING:
             raise Refused(503, f"{self.in_flight} requests are waiting already", hint="send it again in a second")
         self.in_flight += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._score, body)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._parsed, body, score)
         finally:
             self.in_flight -= 1
 
-    def _score(self, body: bytearray) -> str:
+    @staticmethod
+    def _parsed(body: bytearray, score: Callable[[Any], str]) -> str:
         try:
             request = json.loads(body)
         except (ValueError, RecursionError) as e:
             raise Refused(400, f"the body is no JSON: {e}") from None
+        return score(request)
+
+    def rows(self, request: Any) -> str:
+        """The answer to rows."""
         rows, step = self._checked(request)
-        if not rows:
-            return '{"rows": []}'
+        lines = self._lines(self._scores(rows, step))[:-1].replace("\n", ",") if rows else ""
+        return f'{{"rows": [{lines}]}}'
+
+    def one(self, row: Callable[[Any], dict[str, Any]], answer: Callable[[Any, Scores], str], request: Any) -> str:
+        """The answer to a trainer that asks about one response.
+
+        Raises:
+            Refused: it is none, or has no score.
+        """
+        if not isinstance(request, dict):
+            raise Refused(422, f"the body is a JSON {type(request).__name__}; expected an object")
+        try:
+            scores = self._scores([row(request)], None)
+        except BadRow as why:
+            raise Refused(422, f"the request {why}") from None
+        if scores.unscored[0]:
+            raise Refused(
+                422,
+                f"no score: {scores.first_reason() or Status(scores.status[0]).name}",
+                hint="nothing that the policy wrote caused it, and a number would teach",
+            )
+        return answer(request, scores)
+
+    def _scores(self, rows: list[Mapping[str, Any]], step: int | None) -> Scores:
         try:
             columns = {name: column(rows, name) for name in self._fields}
         except BadRowAt as bad:
@@ -144,10 +187,9 @@ class _Scoring:
             if all(value is None for value in columns[name]):
                 raise Refused(422, f"no row has `{name}`, which {self._program.reward!r} needs")
         try:
-            scores = self._program(Batch(**{COLUMN_OF[name]: c for name, c in columns.items()}, step=step))
+            return self._program(Batch(**{COLUMN_OF[name]: c for name, c in columns.items()}, step=step))
         except CompileError as e:
             raise Refused(422, e.message, hint=e.hint) from None
-        return '{"rows": [' + self._lines(scores)[:-1].replace("\n", ",") + "]}"
 
     def _checked(self, request: Any) -> tuple[list[Mapping[str, Any]], int | None]:
         rows = request.get("rows") if isinstance(request, dict) else None
