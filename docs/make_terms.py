@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from rewardkit.algebra.registry import terms
 from rewardkit.analysis.vocabulary import describe_vocabulary, interval_text
 
 PAGE = Path(__file__).with_name("terms.md")
@@ -14,19 +15,40 @@ HEAD = """# The terms
 What a formula can be made of. Written by `docs/make_terms.py` from the code; `rewardkit terms NAME` shows the same.
 Bounds and needs are those at the defaults.
 """
+PURPOSES = {
+    "Is the answer right": ("answers", "claims", "programs", "tool_matching", "following"),
+    "Puzzles, boxes and queries": ("puzzles", "gym", "countdown", "boxes", "sql"),
+    "Graded by a model": ("judging", "reward_models", "rubrics", "group_judging"),
+    "Numbers of the environment": ("environment",),
+    "Format": ("tags", "structured", "patterns", "endings", "scripts"),
+    "Length and repetition": ("lengths", "length_shaping", "ngrams"),
+    "Near to a text": ("similarity", "translation"),
+}
+"""What terms are for, by the modules of `rewardkit.terms`; those of other modules come under the last heading."""
+OTHERS = "More"
 
 
 def page() -> str:
     """The whole page."""
     entries = describe_vocabulary()
-    terms = [e for e in entries if e["kind"] != "function"]
     functions = [e for e in entries if e["kind"] == "function"]
+    by_purpose: dict[str, list[dict[str, Any]]] = {heading: [] for heading in (*PURPOSES, OTHERS)}
+    for entry in entries:
+        if entry["kind"] != "function":
+            by_purpose[_purpose(entry["name"])].append(entry)
     parts = [HEAD, "| term | kind | bounds | needs | cost |\n|---|---|---|---|---|"]
-    rows = (f"| [`{e['name']}`](#{e['name']}) | {e['kind']} | {_declared(e)} | {e['cost']} |" for e in terms)
-    parts[-1] += "".join("\n" + row for row in rows)
-    parts += [_section(e) for e in terms]
+    for heading, of_it in by_purpose.items():
+        rows = [f"| [`{e['name']}`](#{e['name']}) | {e['kind']} | {_declared(e)} | {e['cost']} |" for e in of_it]
+        parts[-1] += "".join(f"\n{row}" for row in [f"| **{heading}** | | | | |", *rows] if rows)
+    for heading, of_it in by_purpose.items():
+        parts += [f"## {heading}", *(_section(e) for e in of_it)] if of_it else []
     parts += ["## Functions of the algebra", *(_section(e) for e in functions)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _purpose(name: str) -> str:
+    module = terms()[name].function.__module__.removeprefix("rewardkit.terms.").partition(".")[0]
+    return next((heading for heading, modules in PURPOSES.items() if module in modules), OTHERS)
 
 
 def _declared(entry: dict[str, Any]) -> str:
