@@ -57,6 +57,12 @@ class Step:
         return self.values.get("reward/unscored", 0.0)
 
     @property
+    def validation(self) -> float:
+        """The mean of verl's core validation metric over the data sets, NaN where the step did not validate."""
+        core = [v for k, v in self.values.items() if k.startswith("val-core/") and "/mean@" in k]
+        return math.fsum(core) / len(core) if core else math.nan
+
+    @property
     def seconds(self) -> float:
         """The step's wall time, saving and validation included."""
         return self.values.get("timing_s/step", math.nan) + self.values.get("timing_s/testing", 0.0)

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from trainer_glue.verl.launch.metrics import Step
+from trainer_glue.verl.launch.vital_signs import VitalSigns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +46,9 @@ class Table:
         cells = [("reward", f"{step.total:.4f}"), *((t, f"{terms.get(t, math.nan):.4f}") for t in self.terms)]
         cells += [("s/step", f"{step.seconds:.1f}"), ("left", "" if left is None else duration(left))]
         text = " ".join([number.rjust(self._step_width), *(c.rjust(self._width(n)) for n, c in cells)])
-        return f"{text}  {step.unscored:.0%} {_UNSCORED}" if step.unscored > 0 else text
+        if step.unscored > 0:
+            text += f"  {step.unscored:.0%} {_UNSCORED}"
+        return text if math.isnan(step.validation) else f"{text}  validation {step.validation:.4f}"
 
     def _width(self, name: str) -> int:
         return max(_NUMBER, len(name))
@@ -97,6 +100,7 @@ class Progress:
         self.total = total
         self._table: Table | None = None
         self._steps: list[Step] = []
+        self._signs = VitalSigns()
         self._since = time.monotonic()
         self._status = console.status("") if console.is_terminal else None
 
@@ -113,6 +117,8 @@ class Progress:
             self._table = Table(step, self.total)
             self._print(self._table.header(), style="bold")
         self._print(self._table.line(step, time_left(self._steps, self.total)))
+        for sign in self._signs.add(step):
+            self._print(f"warning: {sign}", style="yellow")
 
     def tick(self) -> None:
         """Bring the status line up to date."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _TITLE_WIDTH: Final = 90
+_STYLES: Final = ("--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+"""Terms can be told apart without their colours."""
 _MARKED: Final = 30
 """Up to so many steps, each gets a mark: with few points a line alone hides how few."""
 
@@ -26,13 +29,18 @@ def training_steps(steps: Sequence[Step]) -> list[Step]:
 
 
 def rows(steps: Sequence[Step]) -> list[tuple[str, float, float]]:
-    """Name, value in the first step and in the last: the total, each term, the response length."""
+    """Name, value in the first step and in the last: the total, each term, the response length, and validation.
+
+    Validation's are those of the first and the last step that validated.
+    """
     first, last = steps[0], steps[-1]
     terms = dict.fromkeys([*first.terms, *last.terms])
+    validated = [s.validation for s in steps if not math.isnan(s.validation)]
     return [
         ("reward", first.total, last.total),
         *((name, first.terms.get(name, math.nan), last.terms.get(name, math.nan)) for name in terms),
         ("response tokens", first.response_length, last.response_length),
+        *([("validation", validated[0], validated[-1])] if validated else []),
     ]
 
 
@@ -67,9 +75,13 @@ def figure(steps: Sequence[Step], formula: str) -> Figure:
     numbers = [s.number for s in steps]
     marker = "." if len(steps) <= _MARKED else ""
     terms = dict.fromkeys(name for s in steps for name in s.terms)
-    for name in terms:
+    for name, style in zip(terms, itertools.cycle(_STYLES)):
         values = [s.terms.get(name, math.nan) for s in steps]
-        axes.plot(numbers, values, label=name, linewidth=1.3, marker=marker)
+        axes.plot(numbers, values, label=name, linewidth=1.3, marker=marker, linestyle=style)
+    validated = [s for s in steps if not math.isnan(s.validation)]
+    if validated:
+        points = [s.number for s in validated], [s.validation for s in validated]
+        axes.plot(*points, label="validation", color="black", linewidth=1.0, marker="s", linestyle=":")
     axes.plot(numbers, [s.total for s in steps], label="total", color="black", linewidth=2.2, marker=marker)
     axes.set_xlabel("training step")
     axes.set_ylabel("mean of the batch")

@@ -31,6 +31,11 @@ def test_a_share_without_a_score_is_said_and_an_unknown_total_left_out():
     assert table.line(step(7), None).split()[0] == "7"
 
 
+def test_validation_stands_behind_its_step():
+    line = Table(step(1), None).line(step(2, **{"val-core/a/acc/mean@1": 0.5, "val-core/b/acc/mean@1": 0.25}), None)
+    assert line.endswith("validation 0.3750")
+
+
 @pytest.mark.parametrize(
     ("times", "total", "expected"),
     [

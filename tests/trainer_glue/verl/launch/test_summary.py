@@ -83,3 +83,18 @@ def test_the_file_is_a_picture_with_something_on_it(tmp_path):
     ink = (pixels[..., :3] < 0.5).all(axis=-1)
     assert ink[: height // 2, width // 2 :].any(), "the total climbs to the upper right, in black"
     assert [p.name for p in tmp_path.iterdir()] == ["rewards.png"]
+
+
+def test_validation_stands_in_the_table_and_in_the_picture():
+    validated = [
+        Step(s.number, {**s.values, **({"val-core/a/acc/mean@1": s.number / 100} if s.number % 20 == 0 else {})})
+        for s in steps(40)
+    ]
+    assert rows(validated)[-1] == ("validation", 0.2, 0.4)
+    drawn = {line.get_label(): line for line in figure(validated, FORMULA).axes[0].lines}
+    assert drawn["validation"].get_xdata().tolist() == [20, 40]
+
+
+def test_the_lines_of_the_picture_differ_without_their_colours():
+    styles = [(line.get_linestyle(), line.get_linewidth()) for line in figure(steps(5), FORMULA).axes[0].lines]
+    assert len(set(styles)) == len(styles)
