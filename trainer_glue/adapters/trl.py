@@ -16,7 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from rewardkit.batch import Batch
+from rewardkit.engine.detokenizer import Decoder
 from rewardkit.errors import CompileError, ConfigError, did_you_mean
+from rewardkit.turns import with_last_said
 from trainer_glue.adapters.base import Adapter, AnyReward, Trainer
 from trainer_glue.adapters.messages import prompt_text, reply_text, turn_column
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored
@@ -42,6 +44,8 @@ class RewardFunction(Adapter):
         ground_truth: the dataset's column with the ground truths.
         num_generations: the trainer's own; needed by formulas that compare the responses of one prompt.
         unscored_limit: the share of a call's rows that may be unscored before it raises.
+        tokenizer: the policy's, where its marks such as `<think>` are special tokens: TRL takes these out of the text,
+            so that a response of one turn is decoded anew, marks kept.
 
     Raises:
         CompileError: the formula is token-level, or compares a group and num_generations is not given.
@@ -55,11 +59,13 @@ class RewardFunction(Adapter):
         ground_truth: str = "ground_truth",
         num_generations: int | None = None,
         unscored_limit: float = UNSCORED_LIMIT,
+        tokenizer: Any = None,
     ) -> None:
         super().__init__(reward, _TRL)
         self.ground_truth = ground_truth
         self.num_generations = num_generations
         self.unscored_limit = unscored_limit
+        self._decoder = None if tokenizer is None else Decoder(tokenizer)
         self.__name__ = "rewardkit"  # TRL names its own metrics after it
         if self.grouped and num_generations is None:
             raise CompileError(
@@ -131,14 +137,24 @@ class RewardFunction(Adapter):
                 f"{self.program.reward!r} compares all rows of a step, and TRL hands each process its share of them",
                 hint="one process, or GRPOConfig(scale_rewards='batch') in the place of batch_zscore",
             )
+        replies = [reply_text(completion) for completion in completions]
+        turns = turn_column(completions, self.program.needs)
+        if self._decoder is not None and ids is not None:
+            alone = [
+                i for i, completion in enumerate(completions) if isinstance(completion, str) or len(completion) == 1
+            ]
+            for i, text in zip(alone, self._decoder([list(ids[i]) for i in alone]), strict=True):
+                replies[i] = text
+                if turns is not None:
+                    turns[i] = with_last_said(turns[i], text)
         given = {batch: columns[own] for own, batch in _COLUMNS.items() if columns.get(own) is not None}
         return Batch(
-            responses=[reply_text(completion) for completion in completions],
+            responses=replies,
             ground_truths=truths,
             prompts=texts,
             groups=texts if self.grouped else None,
             tokens=None if ids is None else [list(line) for line in ids],
-            turns=turn_column(completions, self.program.needs),
+            turns=turns,
             chats=prompts,
             step=None if state is None else int(state.global_step),
             **given,

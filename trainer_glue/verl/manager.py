@@ -134,16 +134,18 @@ class RewardManager(_Base):  # type: ignore[misc]
             token to put it on) and ``reward_extra_info`` with the same keys for every row.
         """
         try:
-            item = data[-1]
-            row = row_of(
-                item, self._decoder, max_response_length=self._max_response_length, end_tokens=self._end_tokens
-            )
+            row = self._row(data[-1])
+            if len(data) > 1 and "turns" in self.program.needs:
+                row = row._replace(earlier=tuple(self._row(data[i]) for i in range(len(data) - 1)))
             if row.whose_is_unknown:
                 return self._left_to_the_sampler()
         except Exception:
             self._failures.log_once("input", traceback.format_exc())
             return self._failed()
         return await self._queue.ask(row)
+
+    def _row(self, item: Any) -> Row:
+        return row_of(item, self._decoder, max_response_length=self._max_response_length, end_tokens=self._end_tokens)
 
     def _scored(self, rows: list[Row]) -> list[dict[str, Any]]:
         try:

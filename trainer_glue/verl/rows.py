@@ -14,6 +14,7 @@ import numpy as np
 
 from rewardkit.batch import Batch
 from rewardkit.engine.detokenizer import Decoder
+from rewardkit.turns import Turn
 from trainer_glue.adapters.messages import TURNS_OF_ONE_ANSWER, prompt_text
 from trainer_glue.verl.own import OWN, Trajectory, trajectory_of, turns_of
 
@@ -36,6 +37,8 @@ class Row(NamedTuple):
     """The prompt's messages."""
     whose_is_unknown: bool = False
     """Whether the response has several turns and nothing says which tokens are the policy's."""
+    earlier: tuple[Row, ...] = ()
+    """The outputs before it, where an agent loop makes several of one trajectory."""
 
     @property
     def is_empty(self) -> bool:
@@ -146,10 +149,17 @@ def batch_of(
         extra_infos=[r.extra_info for r in rows],
         truncated=[r.truncated for r in rows],
         tokens=[_as_list(r.tokens) for r in rows] if tokens else None,
-        turns=[turns_of(r.trajectory, decoder) if r.trajectory else None for r in rows] if turns else None,
+        turns=[_turns(r, decoder) if r.trajectory or r.earlier else None for r in rows] if turns else None,
         chats=[r.prompt if r.chat is None else r.chat for r in rows],
         step=step,
     )
+
+
+def _turns(row: Row, decoder: Decoder) -> tuple[Turn, ...]:
+    """All turns of a trajectory, over all its outputs."""
+    before = [turn for output in row.earlier for turn in _turns(output, decoder)]
+    own = turns_of(row.trajectory, decoder) if row.trajectory else (Turn(decoder([row.tokens])[0]),)
+    return (*before, *own)
 
 
 def ground_truth_of(reward_model: Any) -> Any:

@@ -25,6 +25,7 @@ import transfer_queue as tq
 from tensordict import TensorDict
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer as _VerlSync
 from verl.trainer.ppo.v1.replay_buffer import ReplayBufferAsync as _VerlAsync
+from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from rewardkit.algebra.expression import Expression, TokenReward
 from rewardkit.algebra.operations.placement import On
@@ -40,7 +41,7 @@ from rewardkit.processes.budget import batch_budget
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
 from trainer_glue.verl.own import OWN, Trajectory, scored_mask, trajectory_of
 from trainer_glue.verl.rows import Row, batch_of, ground_truth_of, prompt_of, with_extra_fields
-from trainer_glue.verl.wire import PREFIX, SECTION, column_of, is_deferred, mean_costs, runs_in_sampler
+from trainer_glue.verl.wire import PREFIX, SECTION, column_of, is_deferred, mean_costs, row_info, runs_in_sampler
 
 
 class _Rewarding:
@@ -134,6 +135,7 @@ class _Rewarding:
             {"rm_scores": torch.nested.as_nested_tensor(lines, layout=torch.jagged)}, batch_size=len(rows)
         )
         tq.kv_batch_put(keys=rows.keys, partition_id=rows.partition, fields=fields)
+        rows.write_infos(scores)
 
 
 def _check_dense(program: Program) -> None:
@@ -244,6 +246,19 @@ class _Rows:
                 )
             )
         return rows
+
+    def write_infos(self, scores: Scores) -> None:
+        """Give the rows that were scored here the extra info of the others: verl's validation shows and dumps it."""
+        if not self.unseen:
+            return
+        milliseconds = dict.fromkeys(self._program.terms, 0.0)
+        infos = [row_info(scores, i, milliseconds, none_for_nan=True) for i in self.unseen]
+        fields = [
+            {"extra_fields": {**self._fields[i], "reward_extra_info": info}}
+            for i, info in zip(self.unseen, infos, strict=True)
+        ]
+        keys = [self.keys[i] for i in self.unseen]
+        tq.kv_batch_put(keys=keys, partition_id=self.partition, fields=list_of_dict_to_tensordict(fields))
 
     def batch(self, step: int, texts: list[str]) -> Batch:
         """The columns of the batch that stage two may still read."""

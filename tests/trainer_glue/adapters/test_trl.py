@@ -94,3 +94,21 @@ def test_what_the_trainer_cannot_carry_is_refused_before_the_run() -> None:
         RewardFunction("length().spread()")
     with pytest.raises(ConfigError, match="no column 'gold'; it has answer, level"):
         call(RewardFunction("gsm8k()", ground_truth="gold"), "a", "b", "c", "d", answer=["4"] * 4, level=[1] * 4)
+
+
+@pytest.mark.parametrize("special", [True, False])
+@pytest.mark.parametrize("chat", [True, False])
+def test_marks_that_are_special_tokens_are_paid_with_the_policy_s_tokenizer(special: bool, chat: bool) -> None:
+    pytest.importorskip("transformers")
+    from tests.trainer_glue.verl.tokenizers import with_marks
+
+    tokenizer = with_marks(special=special)
+    ids = [*tokenizer("<think>two plus two</think> <answer>4</answer>")["input_ids"], tokenizer.eos_token_id]
+    text = tokenizer.decode(ids, skip_special_tokens=True)  # as TRL decodes
+    formula = "think_answer() + starts_with('<think>') + turn_count()"
+    reward = RewardFunction(formula, tokenizer=tokenizer)
+    called = {"role": "tool", "content": "<think>"}
+    completions = [[{"role": "assistant", "content": text}], [{"role": "assistant", "content": "4"}, called]]
+    paid = reward(["2 + 2?"] * 2, completions if chat else [text, "4"], [ids, ids if chat else [5]])
+    assert paid == [3.0, 1.0]
+    assert RewardFunction(formula)(["2 + 2?"], [text], [ids]) == [1.0 if special else 3.0]

@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("verl")
 
-from rewardkit import Batch, Sample, Status, compile, parse, term
+from rewardkit import Batch, Sample, Status, compile, length, parse, term
 from rewardkit.engine.detokenizer import Decoder
 from tests.trainer_glue.verl.test_manager import run
 from tests.trainer_glue.verl.trajectories import (
@@ -216,3 +216,65 @@ def test_the_environment_s_own_scores_are_terms() -> None:
     assert missing["reward_extra_info"]["column/status"] == Status.BAD_GOLD
     given = item([(True, SAYS)], extra_info={"turn_scores": [0.25, 0.5]})
     assert run(manager("column('turn_scores', low=0, high=1)"), given)[0]["reward_score"] == 0.75
+
+
+def test_a_term_sees_the_turns_of_all_outputs_of_a_trajectory() -> None:
+    outputs: list[Parts] = [
+        [(True, CALLS), (False, "#### 4")], [(True, LOOKS)], [(True, SAYS), (False, "thanks"), (True, "")]
+    ]  # fmt: skip
+    said = len(SAYS.split())
+    for formula, expected in {"turn_count() + 0.01 * length()": 4 + 0.01 * said, "length()": said}.items():
+        _, loop = wired(formula)
+        made = [output_of(parts) for parts in outputs]
+        loop.score([made])
+        assert made[-1].reward_score == pytest.approx(expected), "the last output is what is scored"
+
+
+@pytest.mark.parametrize("leak", ["#### 4.", "#### 4", "4.", "final #### 4."])
+def test_a_tool_s_answer_behind_the_last_word_is_neither_read_nor_the_place_of_the_reward(leak: str) -> None:
+    """Attention is on a tool's tokens, too: a reward that goes by it pays the leak, and pays it where it stands."""
+    parts = [(True, "assistant final."), (False, leak)]
+    formula = "gsm8k() + 0.1 * ends_with('.?!')"
+    data = batch_of([parts])
+    tensor = manager(formula)(data)
+    alone = manager(formula)(batch_of([parts[:1]]))
+    assert tensor.sum().item() == alone.sum().item() == pytest.approx(0.1)
+    (at,) = tensor[0].nonzero().flatten().tolist()
+    assert at == int(data.batch["response_mask"][0].nonzero()[-1])
+    _, loop = wired(formula)
+    output = output_of(parts)
+    loop.score([[output]])
+    assert output.reward_score == pytest.approx(0.1)
+
+
+def test_a_penalty_on_length_does_not_count_a_tool_s_tokens() -> None:
+    """A span from the first to the last own token counts what tools wrote between, and makes calls expensive."""
+    for words in (0, 5, 500):
+        parts = [(True, CALLS), (False, "word " * words), (True, SAYS)]
+        tokens = len(tokens_of(parts[2:])[0])
+        for most, expected in ((tokens, -1.0), (tokens + 5, -0.5), (tokens + 10, 0.0)):
+            formula = f"overlong({most}, 10)"
+            assert manager(formula)(batch_of([parts])).sum().item() == pytest.approx(expected)
+            _, loop = wired(formula)
+            output = output_of(parts)
+            loop.score([[output]])
+            assert output.reward_score == pytest.approx(expected)
+
+
+@term(bounds=(None, 0), per_token=True)
+def each(sample: Sample) -> list[float]:
+    """A penalty on every token, as a KL penalty is."""
+    assert sample.tokens is not None
+    return [-1.0] * len(sample.tokens)
+
+
+def test_what_is_paid_for_each_token_does_not_add_up_over_a_tool_s() -> None:
+    """Returns sum what comes later: a value on a tool's token would reach every turn before it."""
+    returns = []
+    for words in (1, 40):
+        data = batch_of([[(True, CALLS), (False, "word " * words), (True, SAYS)]])
+        tensor = manager(each() + length().spread())(data)
+        (own,) = on_own(tensor, data)
+        returns.append(np.cumsum(own[::-1])[::-1])
+    assert returns[0] == pytest.approx(returns[1])
+    assert returns[0][-len(tokens_of([(True, SAYS)])[0])] < 0

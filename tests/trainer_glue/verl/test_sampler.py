@@ -20,6 +20,7 @@ from tests.servers import Server
 from tests.trainer_glue.verl.test_manager import config, ids, run, single
 from tests.trainer_glue.verl.tokenizers import byte_tokenizer
 from tests.trainer_glue.verl.trajectories import COLUMNS, Loop, Parts, batch_of, output_of, tool_text
+from trainer_glue.verl.wire import deferred_info, is_deferred
 
 pytestmark = pytest.mark.run
 
@@ -148,6 +149,12 @@ def test_several_turns_are_paid_as_a_whole_batch_is(
     assert metrics["reward/total/mean"] == pytest.approx(expected.sum(-1).mean().item())
     assert metrics["reward/unscored"] == 0.0
     assert metrics["reward/gsm8k/status/no_answer"] == pytest.approx(2 / 5)
+    infos = clean.kv_batch_get(keys=batch.keys, partition_id="train", select_fields=["extra_fields"])["extra_fields"]
+    infos = [getattr(fields, "data", fields)["reward_extra_info"] for fields in list(infos)]
+    program = compile(parse(formula))
+    assert {frozenset(info) for info in infos} == {frozenset(deferred_info(program))}, "whoever scored it"
+    assert not [info for info in infos if is_deferred(info, program) or info["unscored"]]
+    assert sum(info["gsm8k"] or 0.0 for info in infos) == pytest.approx(5 * metrics["reward/gsm8k/mean"])
 
 
 def stored(tq: Any, batch: Any) -> dict[str, Any]:
