@@ -8,13 +8,17 @@ nothing that ran in the reward loop runs again.
 verl stores whose tokens are whose, so that rewards stand on the policy's own tokens only. A response of several turns
 that the reward loop was not told this of is scored here; with `trainer_glue.verl.AgentLoopManager` there is none.
 
+Dynamic sampling is judged here too, by the same finished values (`filtering`).
+
 Writes ``reward/...`` into the metrics of every training step: the total's and each name's mean and spread, the share
-of each status, each term's milliseconds a row, the requests, tokens and dollars of one that asks other machines, and
-the share of unscored rows.
+of each status, each term's milliseconds a row, the requests, tokens and dollars of one that asks other machines, the
+share of unscored rows, and the groups that were thrown away.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -28,6 +32,7 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBufferAsync as _VerlAsync
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from rewardkit.algebra.expression import Expression, TokenReward
+from rewardkit.algebra.operation import RELATIVE
 from rewardkit.algebra.operations.placement import On
 from rewardkit.algebra.values import TermColumn
 from rewardkit.batch import Batch, Mask
@@ -39,9 +44,13 @@ from rewardkit.engine.term_runner import run_term
 from rewardkit.errors import CompileError
 from rewardkit.processes.budget import batch_budget
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_unscored
+from trainer_glue.verl.filtering import GroupFilter, check_metric, counts_of, settings_of
 from trainer_glue.verl.own import OWN, Trajectory, scored_mask, trajectory_of
 from trainer_glue.verl.rows import Row, batch_of, ground_truth_of, prompt_of, with_extra_fields
 from trainer_glue.verl.wire import PREFIX, SECTION, column_of, is_deferred, mean_costs, row_info, runs_in_sampler
+
+_LATE: Final = RELATIVE | {"step"}
+"""Needs of what the reward loop can't finish."""
 
 
 class _Rewarding:
@@ -51,7 +60,9 @@ class _Rewarding:
         options = kwargs.get("sampler_kwargs") or {}
         if options.get("poll_interval") is not None:
             kwargs["poll_interval"] = float(options["poll_interval"])
-        super().__init__(*args, **kwargs)
+        settings = settings_of(kwargs.get("refill_fn"))
+        most = settings.pop("max_num_gen_batches", 0)
+        super().__init__(*args, **{**settings, **kwargs})
         wired = options.get(SECTION)
         if wired is None:
             raise CompileError(
@@ -63,6 +74,11 @@ class _Rewarding:
         self._limit = float(wired.get("unscored_limit", options.get("unscored_limit", UNSCORED_LIMIT)))
         _check_dense(self._program)
         self._decoder: Decoder | None = None
+        self._filter: GroupFilter | None = None
+        self._step = 0
+        if self.filter_groups_metric is not None:
+            check_metric(self.filter_groups_metric, self._program.names)
+            self._filter = GroupFilter(self.filter_groups_metric, self.train_batch_size, most, self._limit)
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[Any, dict[str, Any]]:
         """A batch as verl samples it, its rewards finished, and the metrics of its terms."""
@@ -71,14 +87,46 @@ class _Rewarding:
         final = _final_outputs(batch.keys)
         if not final:
             return batch, metrics
-        rows = _Rows(batch, final, partition_id, self._program)
+        rows = _Rows(batch.keys, final, partition_id, self._program)
         scores = self._finish(rows, global_steps)
         if partition_id != "val":
             check_unscored(scores, self._limit, "the log holds the first traceback of each term")
             metrics.update({f"{PREFIX}/{key}": value for key, value in scores.summary().items()})
             metrics.update({f"{PREFIX}/{key}": value for key, value in rows.costs().items()})
+            metrics.update(self._filter.metrics(PREFIX) if self._filter is not None else {})
         self._write(rows, scores)
         return batch, metrics
+
+    def _terminal_eviction_reasons(self, global_steps: int, partition_id: str) -> Any:
+        """verl's, at a step: a schedule may pay a group that waited otherwise than when it was judged."""
+        if global_steps != self._step and "step" in self._program.needs:
+            self._dapo_classification_cache.clear()
+        self._step = global_steps
+        return super()._terminal_eviction_reasons(global_steps, partition_id)  # type: ignore[misc]
+
+    def _dapo_filtered_keys(self, partition_id: str) -> tuple[set[str], Counter[float]]:
+        """The finished groups that teach nothing, and how many have which value; verl goes by unfinished rewards."""
+        if partition_id == "val" or self._filter is None:
+            return set(), Counter()
+        finished, known = self.finished_keys[partition_id], self._dapo_classification_cache[partition_id]
+        for uid in known.keys() - finished:
+            del known[uid]
+        new = finished - known.keys()
+        if new:
+            known.update(dict.fromkeys(new, math.nan))  # a group without a single row teaches nothing either
+            known.update(self._judged(partition_id, new))
+        thrown = {uid: value for uid, value in known.items() if value is not None}
+        return set(thrown), counts_of(thrown)
+
+    def _judged(self, partition_id: str, uids: set[str]) -> dict[str, float | None]:
+        assert self._filter is not None
+        tags = self.partitions[partition_id]
+        keys = [k for k, tag in tags.items() if k.split("_")[0] in uids and tag.get("response_len") != 0]
+        final = _final_outputs(keys)
+        if not final:
+            return {}
+        rows = _Rows(keys, final, partition_id, self._program)
+        return self._filter.judge(self._finish(rows, self._step), rows.uids)
 
     def _finish(self, rows: _Rows, step: int) -> Scores:
         """Stage two over the columns that the reward loop sent."""
@@ -117,7 +165,7 @@ class _Rewarding:
     def _write(self, rows: _Rows, scores: Scores) -> None:
         """Write back what the reward loop could not: only where something differs from what it wrote."""
         placed = isinstance(self._program.reward, TokenReward) or rows.end_on_others_tokens or bool(rows.unseen)
-        grouped = "group" in self._program.needs or "step" in self._program.needs
+        grouped = not _LATE.isdisjoint(self._program.needs)
         if not (placed or grouped or scores.unscored.any()):
             return
         lengths = [len(mask) for mask in rows.masks]
@@ -159,10 +207,10 @@ class ReplayBufferAsync(_Rewarding, _VerlAsync):  # type: ignore[misc]
 
 
 class _Rows:
-    """The final output of every session of a sampled batch, read from verl's TransferQueue."""
+    """The final output of every session of some trajectories, read from verl's TransferQueue."""
 
-    def __init__(self, batch: Any, final: Sequence[int], partition: str, program: Program) -> None:
-        self.keys = [batch.keys[i] for i in final]
+    def __init__(self, keys: Sequence[str], final: Sequence[int], partition: str, program: Program) -> None:
+        self.keys = [keys[i] for i in final]
         self.partition = partition
         self._program = program
         dense = any(isinstance(node, TokenReward) for node in program.reward.walk())

@@ -206,6 +206,14 @@ def test_group_relative_and_placed_rewards_equal_the_program_s_own(clean: Any, t
     assert metrics["reward/total/mean"] == pytest.approx(scores.total.mean())
 
 
+def test_a_batch_is_all_rows_of_the_step(clean: Any) -> None:
+    formula = "batch_zscore(length())"
+    put(clean, formula, {"u1": ["a", "a b"], "u2": ["a b c", "a b c d"]})
+    batch, _ = sampler(formula).sample(7, "train", 2)
+    paid = [stored(clean, batch)[key].sum().item() for key in ("u1_0_0", "u1_1_0", "u2_0_0", "u2_1_0")]
+    assert paid == pytest.approx(compile(formula)(Batch(["a", "a b", "a b c", "a b c d"])).total.tolist())
+
+
 def test_unscored_rows_teach_nothing_and_too_many_stop_the_run(clean: Any) -> None:
     formula = "length(0.1) + gsm8k()"
     put(clean, formula, {"u1": ["a #### 4", "a b #### 4", "c"]})

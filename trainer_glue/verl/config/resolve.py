@@ -21,6 +21,7 @@ from trainer_glue.verl.config.batches import check_batches
 from trainer_glue.verl.config.compose import composed
 from trainer_glue.verl.config.data_files import check_data
 from trainer_glue.verl.config.diagnostics import ConfigDiagnostic, ConfigErrors, raise_errors
+from trainer_glue.verl.config.group_settings import check_group_settings
 from trainer_glue.verl.config.idle_keys import check_idle
 from trainer_glue.verl.config.keys import check_key, check_keys
 from trainer_glue.verl.config.machine import ROLLOUT, wire_machine
@@ -277,6 +278,7 @@ def _check_whole(
     for key in ("actor_rollout_ref.model", "critic.model"):
         if f"{key}.path" not in made and (key != "critic.model" or _uses_critic(trusted)):
             diagnostics += check_model(dig(trusted, key) or {}, key, written.where)
+    diagnostics += check_group_settings(trusted, reward, written.where)
     return diagnostics + check_batches(trusted, rows, ranks, written.where), rows
 
 

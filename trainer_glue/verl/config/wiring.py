@@ -125,12 +125,6 @@ def check_integration(config: Mapping[str, Any], written: Written) -> list[Confi
         if dig(config, key) not in (None, value):
             without = "without rewardkit's there are no per-term training metrics and no token-level rewards"
             add("sampler", key, f"is {dig(config, key)!r}: {without}", severity=Severity.WARNING)
-    for key, message in (
-        ("algorithm.filter_groups.enable", "group filtering needs arguments that verl gives to no custom sampler"),
-        ("trainer.v1.sampler.sync_refill_failed_groups", "verl gives a custom sampler no means to refill groups"),
-    ):
-        if dig(config, key) is True:
-            add("sampler", key, f"is true; {message}", "leave it off")
     if dig(config, "trainer.use_v1") is False:
         message = "is false: the old trainer has no per-term training metrics"
         add("old-trainer", "trainer.use_v1", message, severity=Severity.WARNING)

@@ -259,7 +259,7 @@ def test_sizes_over_all_gpus_become_sizes_on_each_and_references_follow(tmp_path
     [
         ("custom_reward_function: {path: mine.py, name: pay}\n", "what mine.py:pay pays is code"),
         ("reward: {custom_reward_function: {path: mine.py}}\n", "what mine.py:compute_score pays is code"),
-        ("reward_model: {reward_manager: dapo}\n", "names no reward that is known"),
+        ("reward_model: {reward_manager: prime}\n", "names no reward that is known"),
         ("data: {train_files: a/gsm8k/train.parquet}\n", "gsm8k()"),
         ("reward_manager:\n  custom\n  custom_reward_class: Other\n", "what Other pays is code"),
     ],
@@ -410,3 +410,47 @@ def test_edits_change_what_they_name_and_nothing_else(text: str, data: st.DataOb
 def test_a_written_value_is_read_back(value: Any) -> None:
     again = yaml.load(f"a: {scalar(value)}\n", Loader)["a"]
     assert again == value and type(again) is type(value)
+
+
+DAPO = """\
+data: {train_files: ~/data/math.parquet, max_response_length: 20480, train_batch_size: 512}
+actor_rollout_ref: {rollout: {name: vllm, n: 16}, actor: {use_dynamic_bsz: true}}
+algorithm: {adv_estimator: grpo, filter_groups: {enable: true, metric: acc, max_num_gen_batches: 10}}
+reward_model:
+  reward_manager: dapo
+  overlong_buffer: {enable: true, len: 4096, penalty_factor: 1.0, log: false}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "formula", "metric"),
+    [
+        ("", "", "when(math_equal(), 1, -1) + overlong(20480, 4096)", "math_equal"),
+        ("penalty_factor: 1.0", "penalty_factor: 0.5", "when(math_equal(), 1, -1) + 0.5 * overlong(20480, 4096)", None),
+        ("enable: true, len", "enable: false, len", "when(math_equal(), 1, -1)", "math_equal"),
+        ("data/math", "data/gsm8k", "gsm8k() + overlong(20480, 4096)", "gsm8k"),
+        ("metric: acc", "metric: seq_final_reward", "when(math_equal(), 1, -1) + overlong(20480, 4096)", "reward"),
+    ],
+)
+def test_dapo_s_reward_becomes_a_formula(tmp_path: Path, old: str, new: str, formula: str, metric: str | None) -> None:
+    report = migrated(tmp_path, DAPO.replace(old, new, 1))
+    config = yaml.safe_load(report.text)
+    assert config["rewardkit"]["reward"] == formula
+    assert config["algorithm"]["filter_groups"]["metric"] == (metric or "math_equal")
+    assert "reward_model" not in config
+    why = {c.key: c.why for c in report.changes}["reward_model.overlong_buffer.len"]
+    assert why == (
+        "it was not enabled"
+        if "false, len" in new
+        else f"{formula.rpartition(' + ')[2]} in the formula is this penalty"
+    )
+    written = tmp_path / "new.yaml"
+    written.write_text(report.text)
+    assert [d for d in validate(written, ask_verl=False).errors if "data" not in d.key] == []
+
+
+def test_a_penalty_beside_a_reward_that_is_code_is_said(tmp_path: Path) -> None:
+    text = DAPO.replace("reward_manager: dapo", "reward_manager: naive") + "custom_reward_function: {path: mine.py}\n"
+    report = migrated(tmp_path, text)
+    (added,) = [c for c in report.changes if c.key == "rewardkit.reward"]
+    assert "mine.py:compute_score" in added.why and "with + overlong(20480, 4096)" in added.why

@@ -21,7 +21,8 @@ def of_recipe(name: str, write_data: Write, model: Path, *, accelerator: bool) -
     if name != "tiny":
         data = write_data(count=2048)
         overrides = [f"data.train_files={data}", f"data.val_files={data}", f"model.path={model}"]
-    return resolve(name, overrides, reward="gsm8k()", accelerator=accelerator)
+    reward = None if name.endswith("dapo") else "gsm8k()"
+    return resolve(name, overrides, reward=reward, accelerator=accelerator)
 
 
 @pytest.mark.verl
@@ -45,6 +46,7 @@ def test_the_recipes_that_there_are() -> None:
     assert {r.name for r in recipes()} == {
         "tiny",
         "small",
+        "llama3-8b-dapo",
         "llama3-8b-gsm8k",
         "llama3-8b-gsm8k-lora",
         "llama3-8b-gsm8k-2nodes",

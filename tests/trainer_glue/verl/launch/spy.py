@@ -1,8 +1,8 @@
 """Writes down what verl's trainer reads as its rewards, and what its estimator is given. Loaded by verl as a plugin.
 
 ``VERL_USE_EXTERNAL_MODULES`` names this module and ``SPY_FILE`` the file; each step of the trainer adds a line of JSON
-with a list for each of: the groups, the response's tokens, its mask, the scores that were read, and the rewards that
-the advantage estimator got.
+with a list for each of: the groups, the response's tokens, its mask, the scores that were read, the rewards and groups
+that the advantage estimator got, and its advantages. ``SPY_ESTIMATOR`` names the estimator.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import transfer_queue as tq
 from verl.trainer.ppo import core_algos
 
-ESTIMATOR = "reinforce_plus_plus"
+ESTIMATOR = os.environ.get("SPY_ESTIMATOR", "reinforce_plus_plus")
 
 _read = tq.kv_batch_get
 _estimate = core_algos.ADV_ESTIMATOR_REGISTRY[ESTIMATOR]
@@ -36,11 +36,19 @@ def kv_batch_get(keys: list[str], partition_id: str, select_fields: list[str] | 
 
 
 def estimate(token_level_rewards: Any, *args: Any, **kwargs: Any) -> Any:
-    """verl's estimator; what it is given is written down."""
-    line = {**_seen, "rewards": token_level_rewards.tolist()}
+    """verl's estimator; what it is given, and what it makes of it, is written down."""
+    rewards = token_level_rewards.tolist()
+    advantages, returns = _estimate(token_level_rewards, *args, **kwargs)
+    index = kwargs.get("index")
+    line = {
+        **_seen,
+        "rewards": rewards,
+        "index": None if index is None else [str(uid) for uid in index],
+        "advantages": advantages.tolist(),
+    }
     with Path(os.environ["SPY_FILE"]).open("a") as file:
         file.write(json.dumps(line) + "\n")
-    return _estimate(token_level_rewards, *args, **kwargs)
+    return advantages, returns
 
 
 tq.kv_batch_get = kv_batch_get

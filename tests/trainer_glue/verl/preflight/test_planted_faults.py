@@ -61,7 +61,7 @@ actor_rollout_ref:
 algorithm:
   adv_estimator: grpo
   kl_coef: 0.1
-  filter_groups: {{enable: true}}
+  filter_groups: {{enable: true, metric: acc}}
 trainer:
   n_gpus_per_node: 8
   nnodes: 1
@@ -107,7 +107,7 @@ PLANTED = {
     ("dead-key", f"{R}.mode"),
     ("RKD404", f"{R}.val_kwargs.n"),
     ("unknown-key", "algorithm.kl_coef"),
-    ("sampler", "algorithm.filter_groups.enable"),
+    ("wrong-value", "algorithm.filter_groups.metric"),
     ("RKD108", "trainer.logger"),
     ("RKD110", "trainer.logger"),
     ("unknown-key", "trainer.total_epoch"),

@@ -57,6 +57,7 @@ class Migration:
         """Run the rules; the changes, in the order of the file."""
         self._references()
         self._reward()
+        self._filter_metric()
         self._template()
         for key in self._left():
             self._moved(key)
@@ -143,6 +144,18 @@ class Migration:
             at = root.partition(".")[0] if root and SECTION not in self.edits else None
             self.edits.add(f"{SECTION}.reward", old.formula, notes=[old.why], at=at)
             self.changes.append(Change("added", f"{SECTION}.reward", None, old.why, value=old.formula))
+
+    def _filter_metric(self) -> None:
+        """DAPO's recipes filter groups by `acc` or a total, under several names; here it is a name of the formula."""
+        key = "algorithm.filter_groups.metric"
+        value = dig(self.edits.data, key)
+        if value not in ("acc", "score", "seq_reward", "seq_final_reward"):
+            return
+        formula = str(dig(self.edits.data, f"{SECTION}.reward"))
+        verdict = next((name for name in ("math_equal", "gsm8k") if f"{name}(" in formula), "reward")
+        new = verdict if value == "acc" else "reward"
+        self._note("changed", key, f"it was {value!r}; here it is a name of the formula, or reward", value=new)
+        self.edits.replace(key, new)
 
     def _template(self) -> None:
         key = "data.chat_template"
