@@ -21,6 +21,7 @@ from rewardkit.audit.parts import parts, shaping
 from rewardkit.batch import Batch, Floats, Sample, Status
 from rewardkit.engine.program import Program
 from rewardkit.engine.scores import headline
+from rewardkit.scoring.tokens import encoder
 
 _PIECE: Final = re.compile(r"\w{1,6}|[^\w\s]|\s+")
 
@@ -166,5 +167,7 @@ def _companions(sample: Sample) -> list[Sample]:
 
 
 def tokens_of(text: str) -> list[int]:
-    """Made-up token ids: equal pieces of text have equal ids, and a word is one to three of them."""
+    """Token ids by the tokenizer that was given; without one made up: a word is one to three, equal in equal texts."""
+    if (encode := encoder()) is not None:
+        return encode([text])[0]
     return [zlib.crc32(piece.encode("utf-8", "surrogatepass")) & 0x1FFFF for piece in _PIECE.findall(text)]

@@ -41,5 +41,13 @@ Step = Annotated[
         min=0, metavar="N", help="The training step, for schedules (default: their first value).", show_default=False
     ),
 ]
+Tokenizer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Encodes rows that hold text only, such as verl's dumps: a model's folder, or its name on the hub.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]

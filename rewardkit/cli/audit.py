@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._parameters import Tokenizer
 from rewardkit.diagnostics import Severity
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def audit(
             help="Exit with 1 from this severity on.",
         ),
     ] = Severity.ERROR.value,
+    tokenizer: Tokenizer = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report as one page too.", show_default=False)
@@ -86,12 +88,13 @@ def audit(
     from rewardkit.cli._streams import prints_to_stderr
     from rewardkit.cli._writing import check_target
     from rewardkit.engine.loading import reward_file
+    from rewardkit.scoring.tokens import encoding_by
     from rewardkit.scoring.writing import whole_file
 
     check_target(html, [data, reward_file(reward)], "--html")
     target = contextlib.nullcontext(None) if html is None else whole_file(html)
     with target as write:
-        with prints_to_stderr():
+        with prints_to_stderr(), encoding_by(tokenizer):
             subject = load_subject(reward)
             problems = read_problems(data, rows)
             with spinner(f"attacking {subject.name}"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
-from rewardkit.cli._parameters import AsJson, Step
+from rewardkit.cli._parameters import AsJson, Step, Tokenizer
 
 if TYPE_CHECKING:
     from rewardkit.comparison import Comparison
@@ -42,6 +42,7 @@ def compare(
         ),
     ],
     step: Step = None,
+    tokenizer: Tokenizer = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N rows.")] = None,
     fail_on_difference: Annotated[
         bool,
@@ -59,9 +60,10 @@ def compare(
     from rewardkit.cli._console import progress_bar, show_json
     from rewardkit.comparison import compare as compare_rewards
     from rewardkit.comparison import load_side
+    from rewardkit.scoring.tokens import encoding_by
 
     sides = load_side(old), load_side(new)
-    with progress_bar("compare") as progress:
+    with encoding_by(tokenizer), progress_bar("compare") as progress:
         comparison = compare_rewards(*sides, rows, step=step, limit=limit, progress=progress)
     if as_json:
         show_json(comparison.as_dict())

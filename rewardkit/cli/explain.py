@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
-from rewardkit.cli._parameters import AsJson, Reward, Step
+from rewardkit.cli._parameters import AsJson, Reward, Step, Tokenizer
 from rewardkit.errors import DataError
 
 app = typer.Typer(**PLAIN)
@@ -28,6 +28,7 @@ def explain(
         ),
     ] = None,
     step: Step = None,
+    tokenizer: Tokenizer = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a formula's tree with kinds, bounds and directions, and what can be found in it before it scores anything.
@@ -38,8 +39,9 @@ def explain(
     from rewardkit.cli._streams import prints_to_stderr
     from rewardkit.engine.loading import load_reward
     from rewardkit.engine.program import compile as compile_reward
+    from rewardkit.scoring.tokens import encoding_by
 
-    with prints_to_stderr():
+    with prints_to_stderr(), encoding_by(tokenizer):
         program = compile_reward(load_reward(reward).reward)
         if on is None:
             from rewardkit.analysis.explanation import explain as explain_formula

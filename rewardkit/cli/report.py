@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rewardkit.cli import PLAIN
+from rewardkit.cli._parameters import Tokenizer
 
 if TYPE_CHECKING:
     from rewardkit.report import RolloutReport
@@ -55,6 +56,7 @@ def report(
             show_default=False,
         ),
     ] = None,
+    tokenizer: Tokenizer = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Sum up what a training run paid for: each term and its drift, what goes with the score, dead groups.
@@ -68,6 +70,7 @@ def report(
     from rewardkit.engine.program import compile as compile_reward
     from rewardkit.report import report_on
     from rewardkit.report.page import page, require
+    from rewardkit.scoring.tokens import encoding_by
     from rewardkit.scoring.writing import whole_file
 
     check_target(html, [rollouts, data, None if reward is None else reward_file(reward)], "--html")
@@ -75,7 +78,7 @@ def report(
         require()
     target = contextlib.nullcontext(None) if html is None else whole_file(html)
     with target as write:
-        with prints_to_stderr(), _progress() as progress:
+        with prints_to_stderr(), encoding_by(tokenizer), _progress() as progress:
             program = None if reward is None else compile_reward(load_reward(reward).reward)
             result = report_on(rollouts, data=data, reward=program, weights=_weights(weights), progress=progress)
         if write is not None:

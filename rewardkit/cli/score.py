@@ -16,8 +16,8 @@ import typer
 
 from rewardkit.cli import PLAIN
 from rewardkit.cli._choices import OnBadRow
-from rewardkit.cli._parameters import Reward, Step
-from rewardkit.errors import MissingDependencyError
+from rewardkit.cli._parameters import Reward, Step, Tokenizer
+from rewardkit.errors import ConfigError, MissingDependencyError
 
 app = typer.Typer(**PLAIN)
 _SHOWN = 20
@@ -54,6 +54,7 @@ def score(
         ),
     ] = None,
     step: Step = None,
+    tokenizer: Tokenizer = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -99,12 +100,15 @@ def score(
     from rewardkit.engine.program import compile as compile_reward
     from rewardkit.scoring import Profile
     from rewardkit.scoring.files import data_files, gather, local_parts
+    from rewardkit.scoring.tokens import encoding_by
 
     out = None if names_stdout(out) else out
     files = data_files(data)
     check_target(out, [*files, reward_file(reward)])
     bar = progress_bar("score", shown=out is not None or not sys.stdout.isatty())
-    with prints_to_stderr() as rows:
+    if engine is Engine.RAY and tokenizer is not None:
+        raise ConfigError("--tokenizer works in this process only", hint="leave --engine ray out")
+    with prints_to_stderr() as rows, encoding_by(tokenizer):
         source = load_reward(reward)
         program = compile_reward(source.reward)
         render, target = _target(out, rows, program.names)

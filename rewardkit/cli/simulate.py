@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rewardkit.cli import PLAIN
-from rewardkit.cli._parameters import AsJson, Step
+from rewardkit.cli._parameters import AsJson, Step, Tokenizer
 
 if TYPE_CHECKING:
     from rewardkit.comparison import Simulation
@@ -50,6 +50,7 @@ def simulate(
         str | None, typer.Option(metavar="REWARD", help="Another reward: say what it would change.")
     ] = None,
     step: Step = None,
+    tokenizer: Tokenizer = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N rows.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -60,9 +61,10 @@ def simulate(
     from rewardkit.cli._console import progress_bar, show_json
     from rewardkit.comparison import load_side
     from rewardkit.comparison import simulate as simulate_advantages
+    from rewardkit.scoring.tokens import encoding_by
 
     other = None if against is None else load_side(against)
-    with progress_bar("simulate") as progress:
+    with encoding_by(tokenizer), progress_bar("simulate") as progress:
         simulation = simulate_advantages(
             load_side(reward), rows, estimator=estimator, against=other, step=step, limit=limit, progress=progress
         )

@@ -21,6 +21,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from rewardkit.errors import BadRow, listed
+from rewardkit.scoring.tokens import encoder
 from rewardkit.turns import Turn, turns_of
 
 RawRow = Mapping[str, Any]
@@ -57,6 +58,11 @@ def column(rows: Sequence[RawRow], field: str) -> list[Any]:
             for i, value in enumerate(values):
                 if value is None:
                     values[i] = _other(rows[i], field, others)
+        if field == "tokens" and None in values and (encode := encoder()) is not None:
+            lacking = [j for j, value in enumerate(values) if value is None]
+            texts = column([rows[j] for j in lacking], "response")
+            for j, ids in zip(lacking, encode(texts), strict=True):
+                values[j] = ids
         if check is not None and not (field == "response" and all(type(v) is str for v in values)):
             for i, value in enumerate(values):
                 values[i] = check(value, rows[i])
@@ -164,7 +170,9 @@ def _tokens(value: Any, row: RawRow) -> list[int]:
     if isinstance(value, list) and all(type(t) is int for t in value):
         return value
     if value is None:
-        raise BadRow("has no `tokens`, which the formula needs: the token ids of the response")
+        raise BadRow(
+            "has no `tokens`, which the formula needs: token ids of the response; --tokenizer MODEL makes them"
+        )
     raise BadRow(f"`tokens` is {_came(value)}; expected a list of token ids")
 
 

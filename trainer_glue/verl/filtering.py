@@ -82,6 +82,7 @@ class GroupFilter:
     unscored_limit: float
     _judged: int = 0
     _rows: int = 0
+    _sum: float = 0.0
     _unscored_rows: int = 0
     _unscored: int = 0
     _equal: list[float] = field(default_factory=list)
@@ -106,6 +107,7 @@ class GroupFilter:
         judged = {g: _common(values[rows], scores.unscored[rows]) for g, rows in members.items()}
         self._judged += len(judged)
         self._rows += len(values)
+        self._sum += float(values.sum())
         self._unscored_rows += int(scores.unscored.sum())
         self._unscored += sum(value is not None and math.isnan(value) for value in judged.values())
         self._equal += [value for value in judged.values() if value is not None and not math.isnan(value)]
@@ -149,7 +151,7 @@ class GroupFilter:
         )
 
     def metrics(self, prefix: str) -> dict[str, float]:
-        """What was thrown away since the last call, and why; then it counts anew."""
+        """What was thrown away since the last call, and why, and the mean of all rows; then it counts anew."""
         if not self._judged:
             return {}
         lowest, highest = self._ends()
@@ -161,8 +163,10 @@ class GroupFilter:
             "all_highest": highest,
             "all_between": len(self._equal) - lowest - highest,
             "unscored": self._unscored,
+            "mean": self._sum / self._rows,
         }
         self._judged = self._rows = self._unscored_rows = self._unscored = 0
+        self._sum = 0.0
         self._equal, self._low, self._high = [], math.inf, -math.inf
         return {f"{prefix}/groups/{name}": float(count) for name, count in counts.items()}
 

@@ -56,6 +56,12 @@ _LATE: Final = RELATIVE | {"step"}
 class _Rewarding:
     """What both samplers add to verl's: the formula's second stage on every batch that is sampled."""
 
+    filter_groups_metric: str | None  # these are verl's
+    train_batch_size: int
+    partitions: dict[str, dict[str, dict[str, Any]]]
+    finished_keys: dict[str, set[str]]
+    _dapo_classification_cache: dict[str, dict[str, float | None]]
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         options = kwargs.get("sampler_kwargs") or {}
         if options.get("poll_interval") is not None:

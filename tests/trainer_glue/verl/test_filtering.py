@@ -90,6 +90,7 @@ def test_metrics_say_how_many_and_why_and_then_count_anew() -> None:
         "reward/groups/all_highest": 1,
         "reward/groups/all_between": 1,
         "reward/groups/unscored": 1,
+        "reward/groups/mean": pytest.approx((0 + 10 + 4 + 0 + 5) / 10),
     }
     assert chosen.metrics("reward") == {}
 

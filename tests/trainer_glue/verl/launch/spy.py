@@ -53,3 +53,5 @@ def estimate(token_level_rewards: Any, *args: Any, **kwargs: Any) -> Any:
 
 tq.kv_batch_get = kv_batch_get
 core_algos.ADV_ESTIMATOR_REGISTRY[ESTIMATOR] = estimate
+if ESTIMATOR == "grpo":
+    core_algos.compute_grpo_outcome_advantage = estimate  # verl's trainer calls this one by its name
