@@ -7,6 +7,7 @@ from rewardkit.terms.answers import math_equal as math_equal
 from rewardkit.terms.answers import numeric as numeric
 from rewardkit.terms.claims import answer_key as answer_key
 from rewardkit.terms.claims import exactly_one_answer as exactly_one_answer
+from rewardkit.terms.countdown_terms import countdown as countdown
 from rewardkit.terms.endings import ends_with as ends_with
 from rewardkit.terms.environment import column as column
 from rewardkit.terms.environment import turn_count as turn_count

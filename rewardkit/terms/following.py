@@ -15,7 +15,7 @@ from rewardkit.terms.instructions.language import package
 from rewardkit.terms.instructions.truths import checks_of
 from rewardkit.terms.strict_json import OverLimit
 
-MAX_CHARS: Final = 100_000
+MAX_CHARS: Final = 50_000
 """Longest text that is checked; longer ones are no answer to a person."""
 
 
@@ -39,7 +39,7 @@ def follows(
     (RLVR-IFeval's 25 functions, by open-instruct's rules). An instruction that is unknown, or lacks an argument, is
     BAD_GOLD; Google's code would draw the argument at random.
 
-    What is checked is the text behind the reasoning; an empty one is NO_ANSWER, and one of over 100,000 characters is
+    What is checked is the text behind the reasoning; an empty one is NO_ANSWER, and one of over 50,000 characters is
     LIMIT. Nothing is downloaded, and the same text gets the same verdict: languages are told by py3langid, a text
     without letters is in none, and sentences are divided by Punkt's rules without its tables. One instruction alone is
     often a term: ``length(unit='words') >= 100``, ``~contains(',')``, ``json_valid(fenced=True)``. Needs the extra

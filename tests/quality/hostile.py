@@ -25,6 +25,7 @@ FORMULAS = [
     "copy_share(2)",
     "copy_share(3, unit='characters')",
     "cosine_length(1, -0.5, max_length=7)",
+    "countdown()",
     "ends_with('.?!')",
     "exact()",
     "exactly_one_answer()",

@@ -6,7 +6,7 @@ from typing import Final
 
 import regex
 
-_END: Final = regex.compile(r"""[.?!]++(?:(?=[)";}\]*:@'({\[])|(?P<blank>\s++)(?=\S))""")
+_END: Final = regex.compile(r"""(?<![.?!])[.?!]++(?:(?=[)";}\]*:@'({\[])|(?P<blank>\s++)(?=\S))""")
 _NEAR: Final = 24
 """Characters before and behind a mark that are looked at; abbreviations and the words of ``_STARTERS`` are shorter."""
 _ABBREVIATIONS: Final = frozenset(
