@@ -42,7 +42,8 @@ class LocalSandbox:
         self._free = threading.Condition()
         self._idle: list[Place] = []
         self._taken: set[Place] = set()
-        self._busy = 0
+        self._running = 0
+        self._closed = False
         self._pid = os.getpid()
 
     def run(self, program: str, stdin: str, limits: Limits) -> Outcome:
@@ -57,7 +58,7 @@ class LocalSandbox:
                     said = message
                 return _ended(process, said, token, place, whole=True)
 
-        return _attempted(once)
+        return self.attempted(once)
 
     @contextlib.contextmanager
     def open(self, program: str, limits: Limits) -> Iterator[LocalSession]:
@@ -92,33 +93,64 @@ class LocalSandbox:
                     return Outcome(Ending.VALUE, True, ours.printed()[0])
                 return _ended(process, message or [], token, testing, whole=False)
 
-        return _attempted(once)
+        return self.attempted(once)
+
+    def attempted(self, once: Callable[[], Outcome]) -> Outcome:
+        """What came of a run; it is tried again where the sandbox broke, as nothing of it is left."""
+        outcome = Outcome(Ending.BROKEN)
+        for _ in range(_ATTEMPTS):
+            try:
+                outcome = once()
+            except (PlaceLost, OSError) as e:
+                outcome = Outcome(Ending.BROKEN, reason=str(e))
+                self._drop_idle()  # what befell one place may have befallen the others
+            if outcome.ending is not Ending.BROKEN:
+                break
+        return outcome
 
     @contextlib.contextmanager
     def _places(self, n: int) -> Iterator[list[Place]]:
-        """Places that nobody else has, all or none of them."""
+        """Places that nobody else has, with leave to run in them: all or none, so that nobody waits for a second."""
+        with self.leave(n), self.held(n) as places:
+            yield places
+
+    @contextlib.contextmanager
+    def leave(self, n: int = 1) -> Iterator[None]:
+        """Be one of the ``size`` that run."""
         self.forget_after_fork()
         with self._free:
-            self._free.wait_for(lambda: self._busy + n <= self.size)
-            self._busy += n
+            self._free.wait_for(lambda: self._running + n <= self.size)
+            self._running += n
+        try:
+            yield
+        finally:
+            with self._free:
+                self._running -= n
+                self._free.notify_all()
+
+    @contextlib.contextmanager
+    def held(self, n: int = 1) -> Iterator[list[Place]]:
+        """Places that nobody else has."""
+        with self._free:
             taken = [self._idle.pop() for _ in range(min(n, len(self._idle)))]
+            self._taken.update(taken)
         good = False
         try:
             while len(taken) < n:
                 taken.append(Place(self._isolation, self._packages))
-            self._taken.update(taken)
+                self._taken.add(taken[-1])
             yield taken
             good = True
         finally:
             kept = [place for place in taken if good and _is_clean(place)]
+            with self._free:
+                room = self.size - len(self._idle)
+                kept = kept[: max(room, 0)] if not self._closed else []
+                self._idle += kept
+                self._taken.difference_update(taken)
             for place in taken:
                 if place not in kept:
                     place.close()
-            with self._free:
-                self._taken.difference_update(taken)
-                self._busy -= n
-                self._idle += kept
-                self._free.notify_all()
 
     def forget_after_fork(self) -> None:
         """A forked child must not talk to its parent's servers, nor keep them alive."""
@@ -128,12 +160,16 @@ class LocalSandbox:
             self._begin()
 
     def close(self) -> None:
-        """End the places that are free."""
+        """End the places that are free; the others end with what runs in them."""
         if self._pid == os.getpid():
-            with self._free:
-                idle, self._idle = self._idle, []
-            for place in idle:
-                place.close()
+            self._closed = True
+            self._drop_idle()
+
+    def _drop_idle(self) -> None:
+        with self._free:
+            idle, self._idle = self._idle, []
+        for place in idle:
+            place.close()
 
     def processes(self) -> list[int]:
         """Process ids of the free places' servers, for tests and reports."""
@@ -147,6 +183,7 @@ class LocalSession:
     def __init__(self, sandbox: LocalSandbox, program: str, limits: Limits) -> None:
         self._sandbox, self._program, self._limits = sandbox, program, limits
         self._kept: tuple[contextlib.ExitStack, _Loaded] | None = None
+        self._lost: Outcome | None = None
 
     def call(
         self, function: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, fresh: bool = True
@@ -163,27 +200,32 @@ class LocalSession:
             ):
                 return _Loaded(process, place, self._program, self._limits).call(function, *arguments)
 
-        return _attempted(once)
+        return self._sandbox.attempted(once)
 
     def _call_kept(self, function: str, arguments: tuple[Any, Any]) -> Outcome:
+        """Between its calls the process has a place, and is none of those that run."""
+        if self._lost is not None:
+            return self._lost
         try:
-            if self._kept is None:
-                stack = contextlib.ExitStack()
-                with contextlib.ExitStack() as opening:
-                    (place,) = opening.enter_context(self._sandbox._places(1))
-                    process = opening.enter_context(_process(place, self._limits))
-                    self._kept = stack, _Loaded(process, place, self._program, self._limits)
-                    stack.push(opening.pop_all())
-            return self._kept[1].call(function, *arguments)
-        except PlaceLost as e:
-            return Outcome(Ending.BROKEN, reason=str(e))
+            with self._sandbox.leave():
+                if self._kept is None:
+                    with contextlib.ExitStack() as opening:
+                        (place,) = opening.enter_context(self._sandbox.held())
+                        process = opening.enter_context(_process(place, self._limits))
+                        loaded = _Loaded(process, place, self._program, self._limits)
+                        self._kept = opening.pop_all(), loaded
+                return self._kept[1].call(function, *arguments)
+        except (PlaceLost, OSError) as e:
+            self._lost = Outcome(Ending.BROKEN, reason=str(e))
+            self.close(e)
+            return self._lost
 
-    def close(self) -> None:
-        """End the session's own process."""
+    def close(self, error: BaseException | None = None) -> None:
+        """End the session's own process; after an error, its place too."""
         if self._kept is not None:
-            kept, self._kept = self._kept, None
-            with contextlib.suppress(PlaceLost):
-                kept[0].close()
+            (stack, _), self._kept = self._kept, None
+            with contextlib.suppress(PlaceLost, OSError):
+                stack.__exit__(type(error) if error else None, error, None)
 
 
 class _Loaded:
@@ -286,21 +328,6 @@ def _disk_full(place: Place, words: str) -> Ending | None:
 def _process(place: Place, limits: Limits, stdin: str = "") -> Iterator[Process]:
     with contextlib.closing(place.begin(limits, stdin)) as process:
         yield process
-
-
-def _attempted(once: Callable[[], Outcome]) -> Outcome:
-    """What came of a run; it is tried again where the sandbox broke, as nothing of it is left."""
-    outcome = Outcome(Ending.BROKEN)
-    for _ in range(_ATTEMPTS):
-        try:
-            outcome = once()
-        except PlaceLost as e:
-            outcome = Outcome(Ending.BROKEN, reason=str(e))
-        except OSError as e:
-            outcome = Outcome(Ending.BROKEN, reason=f"{type(e).__name__}: {e}")
-        if outcome.ending is not Ending.BROKEN:
-            break
-    return outcome
 
 
 _SANDBOXES: Final[weakref.WeakSet[LocalSandbox]] = weakref.WeakSet()
