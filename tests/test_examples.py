@@ -16,6 +16,7 @@ ELSEWHERE = {"smollm2.py": "downloads a model"}
 SAYS = {
     "recipe_reward.py": "pays no wrong answer more than a right one: True",
     "curriculum.py": "step 200: a closed sentence 0.00, the right answer 2.00",
+    "code_reward.py": "0.00  SCORED    equal to everything",
     "judge.py": "0.00  judge: NOT_APPLICABLE",
     "score_dump.py": "would pay",
     "convert_checkpoint.py": "a forward pass: True",

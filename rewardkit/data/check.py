@@ -34,6 +34,7 @@ _EXPECTED: Final[Mapping[str, str]] = {
     "numeric": _NUMBER,
     "choice": "an option's letter, such as C or (C) Paris",
     "exact": "text, or a list of texts",
+    "code_tests": "tests in one of the shapes of docs/code.md",
     "math_equal": "a formula, a number or words, or a solution that marks one",
 }
 """What the terms take as a ground truth, for messages."""

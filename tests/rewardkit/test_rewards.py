@@ -27,7 +27,8 @@ CASES = [(name, *row) for name, path in REWARDS.items() for row in examples(path
 
 
 def test_the_promised_rewards_are_there() -> None:
-    assert set(REWARDS) >= {"recipe", "gsm8k", "gsm8k_shaped", "r1_think_answer", "dapo", "math", "multi_source"}
+    promised = {"recipe", "gsm8k", "gsm8k_shaped", "r1_think_answer", "dapo", "math", "multi_source", "code"}
+    assert set(REWARDS) >= promised
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
@@ -53,5 +54,6 @@ def test_each_is_a_formula_of_the_vocabulary_and_says_what_it_is(name: str) -> N
 @pytest.mark.parametrize("name", REWARDS)
 def test_an_empty_response_is_never_paid(name: str) -> None:
     fields = {"tokens": [], "data_source": "openai/gsm8k"}
-    scores = compile(load_reward(name).reward)(Batch.of([Sample("", "42", **fields)]))
+    ground_truth = examples(REWARDS[name])[0][1]
+    scores = compile(load_reward(name).reward)(Batch.of([Sample("", ground_truth, **fields)]))
     assert scores.total[0] <= 0
