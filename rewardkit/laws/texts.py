@@ -7,7 +7,7 @@ truth.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -31,6 +31,15 @@ WORDS: Final = (
     "not",
 )
 MARKERS: Final = ("#### {}", "The answer is {}.", "\\boxed{{{}}}", "<answer>{}</answer>", "{}", "= {}", "Answer: {}")
+PROGRAMS: Final = (
+    "```python\nprint({!r})\n```",
+    "So:\n```py\nprint({!r}, end='')\n```\nIt prints {}.",
+    "```python\nprint({!r})\nraise SystemExit(1)\n```",
+    "```python\nprint({!r}\n```",
+    "```python\nprint({!r})\n",
+    "print({!r})",
+)
+"""Programs for ground truths that are tests; the first two are right where what they print is."""
 ODD: Final = (
     "",
     " ",
@@ -78,7 +87,8 @@ def responses(ground_truth: Any = None) -> st.SearchStrategy[str]:
             large.
     """
     answers = st.sampled_from(["7", "42", "-3", "1/2"]) if ground_truth is None else near(_short(ground_truth))
-    marked = st.builds(lambda form, answer: form.format(answer), st.sampled_from(MARKERS), answers)
+    forms = PROGRAMS if _is_test(ground_truth) else MARKERS
+    marked = st.builds(lambda form, answer: form.format(answer, answer), st.sampled_from(forms), answers)
     sentence = st.builds(
         lambda words, end: " ".join(words) + end,
         st.lists(st.sampled_from(WORDS), min_size=1, max_size=12),
@@ -98,19 +108,23 @@ def responses(ground_truth: Any = None) -> st.SearchStrategy[str]:
     )
 
 
-def groups(samples: Sequence[Sample] = (), *, max_size: int = 6, tokens: bool = True) -> st.SearchStrategy[Batch]:
+def groups(
+    samples: Sequence[Sample] = (), *, max_size: int = 6, tokens: bool = True, programs: bool = False
+) -> st.SearchStrategy[Batch]:
     """Rollouts of one prompt: several responses that share a ground truth, a prompt and a data source.
 
     Args:
         samples: real rows, to take prompts, ground truths and responses from; without them they are made up.
         max_size: responses at most.
         tokens: whether the batch carries token ids (made up: one for each two characters).
+        programs: whether ground truths that are made up are tests of programs.
     """
+    question, source = ("Print it.", "apps") if programs else ("How many apples are left?", "openai/gsm8k")
     origins = (
         st.sampled_from(list(samples))
         if samples
         else st.builds(
-            lambda n: Sample("", ground_truth=str(n), prompt="How many apples are left?", data_source="openai/gsm8k"),
+            lambda n: Sample("", _test(n) if programs else str(n), question, source),
             st.integers(-50, 5_000),
         )
     )
@@ -124,7 +138,9 @@ def _rollouts(origin: Sample, max_size: int, tokens: bool) -> st.SearchStrategy[
     texts = st.lists(text, min_size=1, max_size=max_size)
     if origin.ground_truth is not None and max_size > 1:
         # Half of the groups end in a plain right answer: most laws are about right and wrong ones side by side.
-        right = st.sampled_from([form.format(_short(origin.ground_truth)) for form in MARKERS])
+        answer = _short(origin.ground_truth)
+        forms = PROGRAMS[:2] if _is_test(origin.ground_truth) else MARKERS
+        right = st.sampled_from([form.format(answer, answer) for form in forms])
         beside = st.builds(lambda rest, one: [*rest, one], st.lists(text, min_size=1, max_size=max_size - 1), right)
         texts = texts | beside
     return st.builds(
@@ -144,7 +160,18 @@ def _rollouts(origin: Sample, max_size: int, tokens: bool) -> st.SearchStrategy[
     )
 
 
+def _test(n: int) -> dict[str, list[str]]:
+    """A test that a program passes by printing a number."""
+    return {"inputs": [""], "outputs": [str(n)]}
+
+
+def _is_test(ground_truth: Any) -> bool:
+    return isinstance(ground_truth, Mapping) and isinstance(ground_truth.get("outputs"), list)
+
+
 def _short(ground_truth: Any) -> str:
-    """A GSM8K solution's final answer; other ground truths as they are."""
+    """A GSM8K solution's final answer, what the first test of a program expects; other ground truths as they are."""
+    if _is_test(ground_truth):
+        return str(next(iter(ground_truth["outputs"]), ""))
     text = str(ground_truth[0] if isinstance(ground_truth, list | tuple) and ground_truth else ground_truth)
     return text.rpartition("####")[2].strip()

@@ -55,7 +55,7 @@ def grade_programs(
             tests that are passed.
         rules: how results are compared.
         fenced: as for :func:`~rewardkit.unit_tests.response.program_of`.
-        budget_seconds: wall time for the batch; rows that are not begun by then are ERROR. None: none is.
+        budget_seconds: wall time for the batch; rows that are not decided by then are ERROR. None: none is.
     """
     deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
     known: dict[object, Tests | Score] = {}
@@ -112,7 +112,7 @@ def _run_all(
         if left.is_set() or (deadline is not None and time.monotonic() > deadline):
             return None
         try:
-            return _verdict(tests_of[key[0]], key[1], sandbox, limits, pay, rules, left)
+            return _verdict(tests_of[key[0]], key[1], sandbox, limits, pay, rules, left, deadline)
         except Exception:  # a fault of ours, which costs the policy nothing and the batch one row
             return Verdict(Score(status=Status.ERROR, reason=traceback.format_exc()))
 
@@ -135,7 +135,14 @@ def _read(ground_truth: object) -> Tests | Score:
 
 
 def _verdict(
-    tests: Tests, program: str, sandbox: Sandbox, limits: Limits, pay: Pay, rules: Rules, left: threading.Event
+    tests: Tests,
+    program: str,
+    sandbox: Sandbox,
+    limits: Limits,
+    pay: Pay,
+    rules: Rules,
+    left: threading.Event,
+    deadline: float | None,
 ) -> Verdict:
     total, passed, timeouts, count = len(tests), 0, 0, 0
     first: Result | None = None
@@ -149,8 +156,11 @@ def _verdict(
             timeouts += result.status is Status.TIMEOUT
             if not result.passed and first is None:
                 first = result
-            if (pay == "all" and first is not None) or timeouts >= MOST_TIMEOUTS or left.is_set():
+            if (pay == "all" and first is not None) or timeouts >= MOST_TIMEOUTS:
                 break
+            if count < total and (left.is_set() or (deadline is not None and time.monotonic() > deadline)):
+                reason = f"only {count} of {total} tests were run within the batch's budget"
+                return Verdict(Score(status=Status.ERROR, reason=reason), count)
     finally:
         results.close()  # its place is given back at once
     if first is None:

@@ -118,7 +118,7 @@ def _asserted(data: Mapping[str, Any]) -> Tests | None:
     return read_scripts(
         test,
         entry="",
-        prompt=_text(data.get("starter_code") or data.get("prompt_code") or "", "starter_code"),
+        prompt=_text(data.get("starter_code") or "", "starter_code"),
         setup=above,
     )
 
@@ -277,7 +277,7 @@ def _returned(name: str, inputs: Sequence[Any], outputs: Sequence[Any], data: Ma
         Returned(_arguments(given), (value, value[0]) if is_boxed else (value,))
         for given, value in zip(inputs, expected, strict=True)
     )
-    return ReturnedTests(name, cases, _text(data.get("starter_header") or "", "starter_header"))
+    return ReturnedTests(name, cases, _text(data.get("starter_code") or "", "starter_code"))
 
 
 def _arguments(given: Any) -> tuple[Any, ...]:

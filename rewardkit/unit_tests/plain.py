@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -16,6 +17,9 @@ MAX_REPEATED: Final = 1_000_000
 """Longest text, list or range that an expression makes (entries)."""
 MAX_BITS: Final = 100_000
 """Largest whole number that an expression makes."""
+
+MAX_ONE_HASH: Final = 64
+"""Most entries of a set that have one hash."""
 
 TYPES: Final[Mapping[str, type]] = {
     t.__name__: t for t in (bool, int, float, complex, str, bytes, list, tuple, set, frozenset, dict)
@@ -28,6 +32,21 @@ def _range(*ends: int) -> range:
     made = range(*ends)
     if len(made) > MAX_REPEATED:
         raise ValueError(f"a range of over {MAX_REPEATED:,} numbers")
+    return made
+
+
+def _spread(make: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A set or a dict, of entries that do not all have one hash: such ones take a time that grows as their square."""
+
+    def made(entries: Any = ()) -> Any:
+        if isinstance(entries, set | frozenset | dict):
+            return make(entries)
+        listed = list(entries)
+        keys = [pair[0] for pair in listed] if make is dict else listed
+        if len(keys) > MAX_ONE_HASH and max(Counter(map(hash, keys)).values()) > MAX_ONE_HASH:
+            raise ValueError("entries that all have one hash")
+        return make(listed)
+
     return made
 
 
@@ -54,7 +73,8 @@ def _remainder(one: Any, other: Any) -> Any:
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     **{f.__name__: f for f in (abs, all, any, bool, divmod, isinstance, len, max, min, repr, round, sorted, sum, type)},
-    **{f.__name__: f for f in (ord, chr, list, tuple, set, frozenset, dict, str, int, float, complex)},
+    **{f.__name__: f for f in (ord, chr, list, tuple, str, int, float, complex)},
+    **{f.__name__: _spread(f) for f in (set, frozenset, dict)},
     "range": _range,
     "pow": _power,
     "enumerate": lambda values, start=0: list(enumerate(values, start)),

@@ -16,10 +16,12 @@ from rewardkit.batch import Status
 
 MAX_PROGRAM: Final = 100_000
 """Longest program (characters). The longest accepted ones of programming contests have under 65,536."""
+MAX_FENCES: Final = 1_000
+"""Most code blocks that are begun in one response. Nobody writes so many; a loop that prints fences does."""
 PYTHON_TAGS: Final = frozenset({"python", "python3", "py", "py3"})
 
-_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^`]*)")
-_FENCE_IN_LINE: Final = re.compile(r"(?<!`)(`{3,})[ \t]*((?:python|py)3?)[ \t]*", re.IGNORECASE)
+_FENCE: Final = re.compile(r"[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([^`]*+)")
+_FENCE_IN_LINE: Final = re.compile(r"(?<!`)(`{3,}+)[ \t]*+((?:python|py)3?)[ \t]*+", re.IGNORECASE)
 _TAG: Final = re.compile(r"[\w+#-]+")
 
 
@@ -77,7 +79,11 @@ def code_blocks(text: str) -> tuple[list[Block], bool]:
 
     An opening fence stands alone on its line, but for its tag; one that is tagged as Python may also end a line. The
     closing fence ends a line. A fence tagged as Python in a block begins it anew: the one before was never closed.
+
+    Raises:
+        NoProgram: more than MAX_FENCES are begun.
     """
+    begun = 0
     blocks: list[Block] = []
     fence, tag, indent = "", "", 0
     lines: list[str] = []
@@ -91,6 +97,9 @@ def code_blocks(text: str) -> tuple[list[Block], bool]:
         elif has_fence and (opening := _opening(line)) is not None and (not fence or opening[1] in PYTHON_TAGS):
             fence, tag, indent = opening
             lines = []
+            begun += 1
+            if begun > MAX_FENCES:
+                raise NoProgram(Status.LIMIT, f"more than {MAX_FENCES:,} code blocks")
         elif fence:
             lines.append(line)
     return blocks, bool(fence)
@@ -125,7 +134,7 @@ def _chosen(blocks: list[Block], defining: str) -> str | None:
 
 def _definition(name: str) -> re.Pattern[str]:
     name = re.escape(name.rpartition(".")[2])
-    return re.compile(rf"^[ \t]*(?:(?:async[ \t]+)?def[ \t]+{name}\b|{name}[ \t]*=[^=])", re.MULTILINE)
+    return re.compile(rf"^[ \t]*+(?:(?:async[ \t]++)?def[ \t]++{name}\b|{name}[ \t]*+=[^=])", re.MULTILINE)
 
 
 def _why_none(blocks: list[Block], is_cut: bool) -> str:
@@ -154,8 +163,9 @@ def completed(code: str, prompt: str, header: str) -> str:
         prompt: the code that the response goes on with; empty where there is none.
         header: the part of the prompt that stands above the function.
     """
-    if is_body(code):
-        return f"{prompt.rstrip()}\n{code}" if prompt else textwrap.dedent(code)
+    if is_body(code) and prompt:
+        return f"{prompt.rstrip()}\n{code}"
+    code = textwrap.dedent(code) if is_body(code) else code
     if not header.strip():
         return code
     future = _FUTURE.findall(code)

@@ -31,19 +31,20 @@ class ReturnedTests:
     Attributes:
         calls: the function's name.
         cases: at least one.
-        header: code above the program.
+        prompt: the code that responses go on with; empty where there is none.
     """
 
     calls: str
     cases: tuple[Returned, ...]
-    header: str = ""
+    prompt: str = ""
 
     def __len__(self) -> int:
         return len(self.cases)
 
     def run(self, code: str, sandbox: Sandbox, limits: Limits, rules: Rules) -> Generator[Result]:
         """Call the function for each test, in a program that is loaded anew."""
-        program = completed(code, self.header, f"{IMPORTS}\n{self.header}") + _ENTRY.format(name=self.calls)
+        prompt = f"{IMPORTS}\n{self.prompt}" if self.prompt else ""
+        program = completed(code, prompt, IMPORTS) + _ENTRY.format(name=self.calls)
         with sandbox.open(program, limits) as session:
             for number, case in enumerate(self.cases, 1):
                 outcome = session.call(f"{PREFIX}entry", case.args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ from rewardkit import (
     when,
 )
 from rewardkit.data.check import check_file
+from rewardkit.engine.program import Program
 from rewardkit.errors import ConfigError, KindError
+from rewardkit.laws import Law, check
 from rewardkit.processes.budget import batch_budget
 from rewardkit.programs.limits import Limits
 from rewardkit.programs.outcome import Ending, Outcome
@@ -105,13 +108,21 @@ def test_only_programs_that_pass_are_paid_for_the_rest() -> None:
 
 
 def test_a_missing_program_is_never_paid_where_failing_is() -> None:
-    got = scored(1 - code_tests(), ["print(0)", "", "while True: pass"], {"inputs": ["1"], "outputs": ["1"]})
+    got = scored(
+        1 - code_tests(cpu_seconds=0.3), ["print(0)", "", "while True: pass"], {"inputs": ["1"], "outputs": ["1"]}
+    )
     assert [value for _, value, _ in got] == [1, 0, 0]
 
 
 class Broken(Direct):
     def run(self, program: str, stdin: str, limits: Limits) -> Outcome:
         return Outcome(Ending.BROKEN, reason="the server is gone")
+
+
+class Waiting(Direct):
+    def run(self, program: str, stdin: str, limits: Limits) -> Outcome:
+        time.sleep(0.03)
+        return super().run(program, stdin, limits)
 
 
 class Raising(Direct):
@@ -173,6 +184,11 @@ def test_rows_keep_their_verdicts_when_many_run_at_once() -> None:
 
 
 def test_what_is_not_begun_within_the_batch_s_budget_is_unscored() -> None:
+    truth = {"inputs": list("123456789"), "outputs": list("123456789")}
+    (verdict,) = grade_programs(
+        [block("print(input())")], [truth], sandbox=Waiting, limits=Limits(), budget_seconds=0.05
+    )
+    assert verdict.score.status is Status.ERROR and "of 9 tests" in verdict.score.reason and 0 < verdict.run < 9
     with batch_budget(1e-9):
         ((status, _, reason),) = scored("code_tests()", ["print(1)"], SQUARE)
     assert status is Status.ERROR and "budget" in reason
@@ -237,3 +253,15 @@ def test_humaneval_is_paid_alike_ten_times() -> None:
         alike = [(scores.total == one.total).all() and (scores.status == one.status).all() for one in halves[:2]]
         assert any(alike)
     assert halves[0].total.sum() == 164 > halves[1].total.sum()
+
+
+def test_laws_are_tried_on_programs_that_pass_and_that_fail() -> None:
+    seen: set[tuple[Status, float]] = set()
+
+    def look(program: Program, batch: Batch) -> None:
+        scores = program(batch)
+        seen.update((Status(int(s)), float(v)) for s, v in zip(scores.status, scores.total, strict=True))
+
+    outcomes = check(code_tests(), Law("look", "Looks.", look), examples=25)
+    assert [outcome.law.name for outcome in outcomes if not outcome.kept] == []
+    assert seen == {(Status.SCORED, 1.0), (Status.SCORED, 0.0), (Status.NO_ANSWER, 0.0)}

@@ -24,6 +24,7 @@ ADD = "def add(a, b):\n    return a + b\n"
 SUB = "def add(a, b):\n    return a - b\n"
 METHOD = "class Solution:\n    def add(self, a: List[int], b: int) -> int:\n        return a + b\n"
 
+STARTER = "class Solution:\n    def add(self, a: List[int], b: int) -> int:\n        "
 CHECK = "def check(candidate):\n    assert candidate(1, 2) == 3\n"
 
 SHAPES: list[tuple[str, Any, int, str, str]] = [
@@ -35,6 +36,13 @@ SHAPES: list[tuple[str, Any, int, str, str]] = [
     ("prime_code, a method", {"inputs": ["1\n2"], "outputs": ["3"], "fn_name": "add"}, 1, METHOD, SUB),
     ("APPS, a function", {"inputs": [[1, 2], [3, 4]], "outputs": [[3], [7]], "fn_name": "add"}, 2, ADD, SUB),
     ("APPS, its column", {"input_output": json.dumps({"inputs": ["1 2"], "outputs": ["3"]})}, 1, SUM, OFF),
+    (
+        "LiveCodeBench, a body",
+        {"inputs": ["1\n2"], "outputs": ["3"], "fn_name": "add", "starter_code": STARTER},
+        1,
+        "        return a + b",
+        SUB,
+    ),
     (
         "CodeContests",
         {

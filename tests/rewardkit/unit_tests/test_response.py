@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from rewardkit.answers.limits import MAX_CHARS
@@ -85,8 +87,35 @@ def test_a_body_goes_on_where_its_prompt_ends() -> None:
     assert completed("    x = 1\n    y = 2\n", "", "") == "x = 1\ny = 2\n", "a block that is indented as a whole"
 
 
-def test_a_megabyte_of_fences_is_read_once() -> None:
-    text = "```python\nx\n```\n" * 60_000
-    blocks, is_cut = code_blocks(text)
-    assert len(blocks) == 60_000 and not is_cut
-    assert code_blocks("```" * 300_000)[0] == []
+HOSTILE = [
+    "```",
+    "```\n",
+    "``` ",
+    "``` `",
+    " ",
+    "\t`",
+    "`",
+    "~",
+    "~~~",
+    "```python ",
+    "```python\n",
+    "\n",
+    "x ```py",
+    "<|im_end|>",
+]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_megabyte_is_read_in_a_time_that_grows_as_its_length(unit: str) -> None:
+    """A pattern that goes back over what it has read would take hours here."""
+    for text in (unit * (MAX_CHARS // len(unit)), "```" + unit * 300_000 + "`", f"```python\n{unit * 90_000}\n```"):
+        for defining in ("", "f"):
+            with contextlib.suppress(NoProgram):
+                program_of(text[:MAX_CHARS], defining=defining)
+
+
+def test_too_many_code_blocks_are_over_a_limit() -> None:
+    assert len(code_blocks("```python\nx\n```\n" * 1_000)[0]) == 1_000
+    with pytest.raises(NoProgram) as raised:
+        code_blocks("```python\nx\n```\n" * 1_001)
+    assert raised.value.status is Status.LIMIT

@@ -227,6 +227,12 @@ def test_code_that_tests_nothing_is_refused(test: str) -> None:
         read_scripts(test, entry="f")
 
 
+def test_values_made_to_be_slow_are_refused_and_no_error() -> None:
+    slow = "def f(): return [i * (2 ** 61 - 1) for i in range(1, 50_000)]"
+    for test in ("x = [f()][0]\nassert set(x) == {1}", "assert f()[0] ** f()[0] == 1", "assert 'a' * f()[9] == 'a'"):
+        assert [(r.passed, r.status) for r in results(read_scripts(test), slow)[0]] == [(False, Status.SCORED)]
+
+
 def test_tests_whose_own_imports_fail_are_not_blamed_on_the_program() -> None:
     for test in (
         "import nowhere\nassert f(1) == 2",
