@@ -17,6 +17,7 @@ from rewardkit.audit.evidence import evidence
 from rewardkit.audit.forms import PROGRAM_FORMS
 from rewardkit.audit.function import FunctionSubject
 from rewardkit.audit.ground_truths import Kind
+from rewardkit.audit.judged import REQUESTS, asking, audit_judges
 from rewardkit.audit.problems import Problem
 from rewardkit.audit.relations import relations
 from rewardkit.audit.repair import repair
@@ -42,7 +43,13 @@ BUDGET_S: Final = 5.0
 
 
 def audit(
-    subject: Subject, problems: Sequence[Problem], *, budget: float = BUDGET_S, data: str = "", fix: bool = True
+    subject: Subject,
+    problems: Sequence[Problem],
+    *,
+    budget: float = BUDGET_S,
+    data: str = "",
+    fix: bool = True,
+    requests: int = REQUESTS,
 ) -> AuditReport:
     """Attack a reward on real rows.
 
@@ -52,10 +59,15 @@ def audit(
         budget: seconds that the search may take.
         data: the name of the file, for the report.
         fix: look for a formula without the holes.
+        requests: how many requests it may take where the formula asks judges or reward models; then only texts that
+            speak to these are tried.
 
     Raises:
+        ConfigError: so few requests that nothing could be said.
         DataError: no row's right answer could be scored.
     """
+    if asking(subject):
+        return audit_judges(subject, problems, requests, data)
     try:
         return _audited(subject, problems, budget, data, fix)
     finally:

@@ -61,6 +61,15 @@ def audit(
         float, typer.Option(min=0, metavar="SECONDS", help="What the search may take, where the attacks find no hole.")
     ] = 5.0,
     rows: Annotated[int, typer.Option(min=1, metavar="N", help="Rows to audit, spread over the file's first.")] = 6,
+    requests: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Requests that it may take where the formula asks a judge or a reward model. Only texts that speak to "
+            "one are then tried.",
+        ),
+    ] = 300,
     fail_on: Annotated[
         str,
         typer.Option(
@@ -98,7 +107,7 @@ def audit(
             subject = load_subject(reward)
             problems = read_problems(data, rows)
             with spinner(f"attacking {subject.name}"):
-                report = run_audit(subject, problems, budget=budget, data=str(data))
+                report = run_audit(subject, problems, budget=budget, data=str(data), requests=requests)
         if write is not None:
             write(page(report))
     if as_json:
@@ -193,6 +202,8 @@ def shown(text: str, most: int = 160) -> str:
 
 
 def _show_board(out: Any, report: AuditReport) -> None:
+    if not report.board:
+        return
     from rich.table import Table
     from rich.text import Text
 
