@@ -64,6 +64,7 @@ def test_recipes_and_terms(complete: Complete) -> None:
             "llama3-8b-gsm8k",
             "llama3-8b-gsm8k-2nodes",
             "llama3-8b-gsm8k-lora",
+            "llama3-8b-gsm8k-reward-model",
         ], command
     assert complete("rewardkit terms le") == ["length"]
 
