@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 from rewardkit.batch import Batch
@@ -48,8 +49,12 @@ class Profile:
             self.terms[name].add(cost)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data: seconds by stage, and by term the seconds and rows."""
-        terms = {n: {"seconds": s.seconds, "asked": s.asked, "ran": s.ran} for n, s in self.terms.items()}
+        """Plain data: seconds by stage, by term the seconds and rows, and what it asked of other machines."""
+        terms: dict[str, dict[str, Any]] = {}
+        for name, cost in self.terms.items():
+            terms[name] = {"seconds": cost.seconds, "asked": cost.asked, "ran": cost.ran}
+            if cost.usage.requests:
+                terms[name] |= asdict(cost.usage)
         return {"stages": dict(self.stages), "terms": terms}
 
 

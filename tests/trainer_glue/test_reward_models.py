@@ -15,10 +15,11 @@ transformers = pytest.importorskip("transformers")
 pytest.importorskip("httpx")
 
 from rewardkit import Batch, Status, compile, parse
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, UnscoredError
 from rewardkit.terms import asking, endpoints
 from tests.servers import Server
 from tests.trainer_glue.verl.tokenizers import byte_tokenizer
+from trainer_glue.adapters.unscored import check_unscored
 from trainer_glue.reward_models import LocalRewardModel, chat_renderer
 
 TEMPLATE = (
@@ -191,6 +192,54 @@ def test_a_model_that_says_nothing_clear_is_unscored(ways: Ways, monkeypatch: py
     assert "reward.reward_model.enable=true" in (nobody.first_reason() or "")
     without_prompt = compile(FORMULA)(Batch(["x"], prompts=[None]))
     assert without_prompt.unscored.all()
+
+
+def test_a_burst_of_failures_costs_no_row_and_a_dead_server_stops_the_run(
+    ways: Ways, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.0)
+    left = iter(range(3))
+    server = Server(lambda body: ways.reply(body) if next(left, None) is None else (503, {}, "busy"))
+    monkeypatch.setenv("REWARDKIT_ENDPOINTS", f"verl={server.root}")
+    assert values(FORMULA) == pytest.approx(ways.logits, abs=1e-4)
+    assert len(server.requests) == len(ROWS) + 3
+    server.close()
+    monkeypatch.setattr(asking._process, "asker", None)
+    dead = compile(f"gsm8k() + 0.2 * {FORMULA}")(Batch(["#### 4"] * 5, ground_truths=["4"] * 5, prompts=["p"] * 5))
+    assert dead.unscored.all()
+    assert dead.summary()["reward_model/status/error"] == 1.0
+    assert dead.values["gsm8k"].tolist() == [1.0] * 5
+    with pytest.raises(UnscoredError, match="reward_model: 5 ERROR"):
+        check_unscored(dead, 0.2)
+
+
+def test_the_server_of_a_run_on_the_cpu_speaks_vllms_protocol(ways: Ways) -> None:
+    pytest.importorskip("verl")
+    from starlette.testclient import TestClient
+
+    from trainer_glue.verl.cpu.reward_server import RewardServer
+
+    threads = torch.get_num_threads()
+    try:
+        client = TestClient(RewardServer(str(ways.folder), 1).app())
+    finally:
+        torch.set_num_threads(threads)
+    chats = [[*chat, {"role": "assistant", "content": text}] for chat, text in ROWS]
+    render = chat_renderer(ways.tokenizer)
+    bodies: list[dict[str, Any]] = [
+        {"input": [render(chat) for chat in chats]},
+        {"input": [ways.ids(chat) for chat in chats]},
+    ]
+    for body in bodies:
+        answer = client.post("/classify", json={**body, "use_activation": False}).json()
+        assert [line["probs"][0] for line in answer["data"]] == pytest.approx(ways.logits, abs=1e-4)
+    for i, chat in enumerate(chats):
+        for one in ({"messages": chat}, {"input": render(chat)}, {"input": ways.ids(chat)}):
+            answer = client.post("/classify", json={**one, "use_activation": False}).json()
+            assert answer["data"][0]["probs"] == pytest.approx([ways.logits[i]], abs=1e-4)
+            assert answer["usage"]["prompt_tokens"] == len(ways.ids(chat))
+    squashed = client.post("/classify", json={"messages": chats[0]}).json()["data"][0]["probs"][0]
+    assert squashed == pytest.approx(float(torch.sigmoid(torch.tensor(ways.logits[0]))), abs=1e-6)
 
 
 def test_a_formula_says_where_the_model_is_only_by_a_name() -> None:
