@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from rewardkit.data.shapes.code import APPS, CODECONTESTS, HUMANEVAL, MBPP
 from rewardkit.data.shapes.instructions import IFEVAL
 from rewardkit.data.shapes.math import DAPO, GSM8K, MATH, NUMINA
 from rewardkit.data.shapes.puzzles import COUNTDOWN
@@ -16,6 +17,7 @@ from rewardkit.data.shapes.shape import Shape as Shape
 from rewardkit.data.shapes.tools import BFCL
 
 SHAPES: Final[Mapping[str, Shape]] = {
-    shape.name: shape for shape in (GSM8K, MATH, DAPO, NUMINA, IFEVAL, BFCL, COUNTDOWN)
+    shape.name: shape
+    for shape in (GSM8K, MATH, DAPO, NUMINA, IFEVAL, BFCL, COUNTDOWN, HUMANEVAL, MBPP, APPS, CODECONTESTS)
 }
 """By the names that `rewardkit data` knows them by."""
