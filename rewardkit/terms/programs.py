@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from rewardkit.algebra.define import term
 from rewardkit.algebra.term import Params
@@ -14,12 +14,24 @@ from rewardkit.algebra.values import TermColumn
 from rewardkit.batch import Batch
 from rewardkit.processes.budget import current_budget
 from rewardkit.programs.limits import Limits
-from rewardkit.programs.sandbox import choose
+from rewardkit.programs.sandbox import Sandbox, choose
+from rewardkit.terms.remote_sandboxes import checked_address, remote_sandbox
 from rewardkit.unit_tests.cases import Rules
 from rewardkit.unit_tests.compare import TextRule
 from rewardkit.unit_tests.grade import Pay, grade_programs
 
 Isolation = Literal["auto", "landlock", "bubblewrap", "rlimits"]
+
+
+def _checked_url(url: str, info: ValidationInfo) -> str:
+    if info.data.get("p_isolation", "auto") != "auto" or info.data.get(
+        "p_packages"
+    ):  # as the model of parameters has it
+        raise ValueError("programs run there; `isolation` and `packages` are for this machine")
+    return checked_address(url, wanted_by="code_tests")
+
+
+SandboxUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+"), AfterValidator(_checked_url)]
 
 
 def _pays_all(p: Params) -> bool:
@@ -39,6 +51,9 @@ def code_tests(
     memory_mb: Annotated[int, Field(ge=128, le=65_536)] = 1024,
     isolation: Isolation = "auto",
     packages: Sequence[str] = (),
+    sandbox_url: SandboxUrl | None = None,
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 16,
+    rate: Annotated[float, Field(gt=0)] | None = None,
 ) -> TermColumn:
     """1 where the response's program passes all tests of the ground truth, else 0; or the share that it passes.
 
@@ -69,13 +84,26 @@ def code_tests(
         isolation: what keeps programs in: ``landlock``, ``bubblewrap``, or ``rlimits``, which keeps no file and no
             network from them; ``auto``: the first of the first two that this machine has.
         packages: distributions that programs may import, beside the standard library.
+        sandbox_url: a sandbox on another machine, which runs the programs in the place of this one: the whole address,
+            ``http://HOST:PORT/run_code`` of SandboxFusion or ``http://HOST:PORT/api/v2/execute`` of Piston. It is given
+            programs and inputs. Another machine's must be allowed in the environment:
+            ``REWARDKIT_ENDPOINTS="http://10.0.0.5:8080"``. What it keeps from programs is its own affair. Temporary
+            failures are tried again, four times in all; a sandbox that then still fails is ERROR.
+        concurrency: programs that run there at a time.
+        rate: requests to it that may begin in a second; None: as many as there are.
     """
     assert batch.ground_truths is not None  # declared as a need
     limits = Limits(cpu_seconds=cpu_seconds, wall_seconds=3 * cpu_seconds + 5, memory_mb=memory_mb)
+
+    def sandbox() -> Sandbox:
+        if sandbox_url is None:
+            return choose(isolation, packages)
+        return remote_sandbox(sandbox_url, size=concurrency, rate=rate, wanted_by="code_tests")
+
     verdicts = grade_programs(
         batch.responses,
         batch.ground_truths,
-        sandbox=lambda: choose(isolation, packages),
+        sandbox=sandbox,
         limits=limits,
         pay=pay,
         rules=Rules(compare, tolerance),

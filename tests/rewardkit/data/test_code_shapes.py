@@ -18,7 +18,8 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 HUMANEVAL = {
     "task_id": "HumanEval/0", "prompt": 'def top(xs):\n    """The largest."""\n', "entry_point": "top",
-    "canonical_solution": "    return max(xs)\n", "test": "def check(candidate):\n    assert candidate([1, 3, 2]) == 3\n",
+    "canonical_solution": "    return max(xs)\n",
+    "test": "def check(candidate):\n    assert candidate([1, 3, 2]) == 3\n",
 }  # fmt: skip
 MBPP = {
     "task_id": 1, "text": "Write a function to add two numbers.", "code": "def add(a, b):\n    return a + b",
