@@ -137,7 +137,10 @@ def prime_code() -> Callable[..., Any]:
     return default_compute_score
 
 
-VERLS = {"call": {"equality", "callers"}, "print": {"callers"}}
+VERLS = {
+    "call": {"equality", "callers", "no work"},  # what it puts before a program has an `add` of its own
+    "print": {"callers"},
+}
 
 
 @pytest.mark.long

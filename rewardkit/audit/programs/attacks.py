@@ -21,7 +21,7 @@ from rewardkit.audit.programs.writing import LONGEST_TABLE, body, looks_up
 
 Programs = Mapping[str, str]
 """Programs by what they do, in words that fit behind `a program that`."""
-_MOST_LITERALS: Final = 8
+_MOST_LITERALS: Final = 4
 _MARKS: Final = ("PASSED", "OK", "All tests passed", "SUCCESS", "True", "1", "1.0", "correct", "Accepted", "AC")
 _VERDICT: Final = '{"passed": true, "success": true, "score": 1.0, "result": "passed", "status": "passed"}'
 

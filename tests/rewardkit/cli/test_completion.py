@@ -60,6 +60,7 @@ def test_recipes_and_terms(complete: Complete) -> None:
     pytest.importorskip("omegaconf")
     for command in ("train", "doctor", "config validate", "config recipes copy"):
         assert complete(f"rewardkit {command} ll") == [
+            "llama3-8b-code",
             "llama3-8b-dapo",
             "llama3-8b-gsm8k",
             "llama3-8b-gsm8k-2nodes",

@@ -20,6 +20,7 @@ from trainer_glue.verl.preflight.loggers import check_loggers
 from trainer_glue.verl.preflight.machine import Machine, this_machine
 from trainer_glue.verl.preflight.memory_checks import check_memory
 from trainer_glue.verl.preflight.parallel import check_parallel
+from trainer_glue.verl.preflight.programs import check_programs
 from trainer_glue.verl.preflight.reward_fit import check_reward_fit
 from trainer_glue.verl.preflight.sampling import check_sampling
 from trainer_glue.verl.preflight.schedule import check_schedule
@@ -42,6 +43,7 @@ CHECKS: Final[tuple[Callable[[Subject], Iterator[ConfigDiagnostic]], ...]] = (
     check_reward_fit,
     check_groups,
     check_graders,
+    check_programs,
     check_variables,
     check_unread,
     check_weights,

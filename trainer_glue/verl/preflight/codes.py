@@ -61,6 +61,8 @@ register(
         "RKD706": (_WARNING, "a server that the formula asks can't be reached"),
         "RKD707": (_WARNING, "a reward model is served, and the formula does not ask it"),
         "RKD708": (_ERROR, "the reward model is none that can be asked"),
+        "RKD709": (_ERROR, "this machine can't shut programs in"),
+        "RKD710": (_ERROR, "programs can get out of their sandbox"),
         "RKD801": (_WARNING, "an environment variable that nothing reads any more"),
         "RKD802": (_ERROR, "an environment variable that stops the run"),
         "RKD901": (_WARNING, "the model's config could not be read: some checks were left out"),
@@ -70,6 +72,6 @@ register(
 )
 
 ENVIRONMENT: Final = frozenset(
-    {"RKD101", "RKD103", "RKD105", "RKD110", "RKD111", "RKD201", "RKD207", "RKD308", "RKD507", "RKD705"}
+    {"RKD101", "RKD103", "RKD105", "RKD110", "RKD111", "RKD201", "RKD207", "RKD308", "RKD507", "RKD705", "RKD709"}
 )
 """About this machine rather than the config: only warnings where the run is going to be on another one."""

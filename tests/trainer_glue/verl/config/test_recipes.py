@@ -51,13 +51,17 @@ def test_the_recipes_that_there_are() -> None:
         "llama3-8b-gsm8k-lora",
         "llama3-8b-gsm8k-2nodes",
         "llama3-8b-gsm8k-reward-model",
+        "llama3-8b-code",
     }
     assert all(len(r.summary) > 40 for r in recipes())
 
 
-@pytest.mark.parametrize(("name", "ranks"), [("", 8), ("-lora", 1), ("-2nodes", 16), ("-reward-model", 7)])
+@pytest.mark.parametrize(
+    ("name", "ranks"),
+    [("gsm8k", 8), ("gsm8k-lora", 1), ("gsm8k-2nodes", 16), ("gsm8k-reward-model", 7), ("code", 8)],
+)
 def test_the_llama_recipes(name: str, ranks: int, write_data: Write, model: Path) -> None:
-    resolved = of_recipe(f"llama3-8b-gsm8k{name}", write_data, model, accelerator=True)
+    resolved = of_recipe(f"llama3-8b-{name}", write_data, model, accelerator=True)
     part = resolved.config["actor_rollout_ref"]
     assert resolved.ranks == ranks
     assert (part["actor"]["strategy"], part["rollout"]["name"], part["rollout"]["n"]) == ("fsdp", "vllm", 8)
