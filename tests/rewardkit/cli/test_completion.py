@@ -67,7 +67,7 @@ def test_recipes_and_terms(complete: Complete) -> None:
             "llama3-8b-gsm8k-lora",
             "llama3-8b-gsm8k-reward-model",
         ], command
-    assert complete("rewardkit terms le") == ["length", "length_target"]
+    assert complete("rewardkit terms len") == ["length", "length_target"]
 
 
 PROGRAM = "from rewardkit.cli import main; main()"

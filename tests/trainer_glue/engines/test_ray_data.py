@@ -118,6 +118,28 @@ def test_both_engines_write_the_same_bytes(what, data, tmp_path, capsys):
 
 @run_marker
 @pytest.mark.usefixtures("ray_here")
+def test_programs_run_on_all_workers_and_both_engines_write_the_same_bytes(tmp_path, capsys):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    tests = json.dumps({"inputs": ["1 2", "3 4"], "outputs": ["3", "7"]})
+    programs = ["print(sum(map(int, input().split())))", "print(3)", "import os; os._exit(0)", "print(1 / 0)", "x = ="]
+    texts = [f"So: {i}\n```python\n{program}\n```" for i in range(12) for program in programs] + ["no program"] * 4
+    for k in range(2):
+        rows = [{"response": t, "ground_truth": tests if n % 8 else "{}"} for n, t in enumerate(texts[k::2])]
+        parquet.write_table(pa.Table.from_pylist(rows), tmp_path / f"part-{k}.parquet")
+    said = {}
+    for engine in ("local", "ray"):
+        out = tmp_path / f"{engine}.parquet"
+        arguments = ["code_tests(pay='share')", str(tmp_path / "part-*.parquet"), "--out", str(out), "--json"]
+        assert run(["score", *arguments, "--engine", engine]) == 0
+        said[engine] = json.loads(capsys.readouterr().out)
+    assert (tmp_path / "local.parquet").read_bytes() == (tmp_path / "ray.parquet").read_bytes()
+    assert said["local"] == said["ray"] and said["ray"]["rows"] == 64 and said["ray"]["unscored"] == 8 / 64
+    totals = parquet.read_table(tmp_path / "ray.parquet").to_pylist()
+    assert len({json.dumps(row, default=str) for row in totals}) > 3
+
+
+@run_marker
+@pytest.mark.usefixtures("ray_here")
 def test_lines_in_and_out_and_the_same_words_for_the_first_bad_row(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where no worker is: names in messages are still the user's
     lines = [json.dumps(row) + "\n" for row in rows(500)]
