@@ -7,6 +7,7 @@ rewardkit. The command line turns a :class:`RewardKitError` into one message on 
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
@@ -108,6 +109,18 @@ class BadRow(ValueError):
 
 MAX_INTEGER: Final = 1 << 1023
 """A larger integer has no float near it, and Python doesn't print those of over 4,300 digits."""
+
+
+_NO_ROOM: Final = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file size limit is reached",
+}
+
+
+def no_room(error: OSError) -> str | None:
+    """What an error says where it is that nothing more can be written; None for any other."""
+    return _NO_ROOM.get(error.errno or 0)
 
 
 def shown(value: object) -> str:

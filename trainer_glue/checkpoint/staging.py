@@ -7,7 +7,6 @@ conversion to the same target knows what a killed one has left behind and remove
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import shutil
@@ -16,9 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rewardkit.errors import CheckpointError
-
-_NO_ROOM = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up", errno.EFBIG: "file size limit"}
+from rewardkit.errors import CheckpointError, no_room
 
 
 @contextmanager
@@ -58,7 +55,7 @@ def staged(out: Path, *, need_bytes: int) -> Iterator[Path]:
         finally:
             os.close(lock)
     except OSError as error:
-        reason = _NO_ROOM.get(error.errno or 0)
+        reason = no_room(error)
         if reason is None:
             raise CheckpointError(f"{out} can't be written: {error}") from error
         raise CheckpointError(

@@ -6,7 +6,6 @@ open while the run goes on is replaced whole, never written in place.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import time
@@ -19,8 +18,6 @@ from typing import Final
 import psutil
 
 from rewardkit.errors import ConfigError
-
-_NO_ROOM: Final = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}
 
 LOCK_WAIT: Final = 20.0
 """Seconds to wait for a killed run's processes to go: their supervisor holds the lock until it has ended them."""
@@ -115,11 +112,6 @@ def _is_held_by_a_live_command(fd: int) -> bool:
     """False when the command that took the lock is gone and only its supervisor is still clearing up."""
     text = os.pread(fd, 32, 0).decode(errors="replace")
     return text.isdigit() and psutil.pid_exists(int(text))
-
-
-def no_room(error: OSError) -> str | None:
-    """What an error says where it is that nothing more can be written; None for any other."""
-    return _NO_ROOM.get(error.errno or 0)
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rewardkit.errors import CheckpointError, RunError
+from rewardkit.errors import CheckpointError, RunError, no_room
 from rewardkit.processes.isolated import PYTHON
 from trainer_glue.verl.launch import summary
 from trainer_glue.verl.launch.checkpoints import Mended, latest, mend, step_folder
@@ -18,7 +18,7 @@ from trainer_glue.verl.launch.child import Child
 from trainer_glue.verl.launch.command import starts_ray
 from trainer_glue.verl.launch.export import check_export, export, export_folder
 from trainer_glue.verl.launch.failure import explain, hint_for
-from trainer_glue.verl.launch.folder import RunFolder, locked, no_room, write_whole
+from trainer_glue.verl.launch.folder import RunFolder, locked, write_whole
 from trainer_glue.verl.launch.metrics import Reader, Step, fold
 from trainer_glue.verl.launch.plan import Plan
 from trainer_glue.verl.launch.progress import Progress
