@@ -69,7 +69,7 @@ $(TRL_VENV)/bin/python:
 
 test-trl: $(TRL_VENV)/bin/python ## Test the adapter for TRL with its newest version, in an environment of its own (.venv-trl).
 	$(TRL_VENV)/bin/python -m pip install -q --upgrade --upgrade-strategy eager trl -e '.[testing]'
-	$(TRL_VENV)/bin/python -m pytest tests/trainer_glue/test_trl.py tests/trainer_glue/test_trl_run.py
+	$(TRL_VENV)/bin/python -m pytest tests/trainer_glue/adapters/test_trl.py tests/trainer_glue/adapters/test_trl_run.py
 
 # verl with vLLM's CPU build. vLLM pulls in builds of torchvision and its kin that are for CUDA's torch: beside the CPU's,
 # importing transformers' models fails ("operator torchvision::nms does not exist"), and text needs none of them.
@@ -90,7 +90,7 @@ $(OPENRLHF)/.openrlhf: $(VENV)/.dev
 	@touch $@
 
 test-openrlhf: $(OPENRLHF)/.openrlhf ## Test the adapter for OpenRLHF with OpenRLHF's own agent.
-	PYTHONPATH=$(OPENRLHF) $(BIN)/python -m pytest tests/trainer_glue/test_openrlhf.py
+	PYTHONPATH=$(OPENRLHF) $(BIN)/python -m pytest tests/trainer_glue/adapters/test_openrlhf.py
 
 # The last release of verifiers with a Rubric, which also has Tasks, then the newest. Its server pulls in another event loop:
 # an environment of its own, without verl and torch.

@@ -22,7 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SUITE = [f"tests/rewardkit/{name}.py" for name in ("test_terms", "test_user_terms", "test_program_laws")]
+SUITE = [
+    f"tests/rewardkit/{name}.py" for name in ("terms/test_terms", "engine/test_user_terms", "engine/test_program_laws")
+]
 NO_SHRINKING = """
 from hypothesis import Phase
 settings.register_profile("mutants", settings.get_profile("all"), phases=[Phase.explicit, Phase.generate])

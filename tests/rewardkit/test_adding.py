@@ -58,7 +58,7 @@ def test_an_operation_is_one_class_and_a_line_of_export(tree: Path) -> None:
     sources = {b["path"] for b in blocks() if "group_range" in b["code"] and b["path"].startswith("rewardkit")}
     assert sources == {"rewardkit/algebra/operations/groups.py", "rewardkit/algebra/operations/__init__.py"}
     follow(tree)
-    result = pytest_in(tree, "tests/rewardkit/test_operations.py", "-k", "group_range or second or needs")
+    result = pytest_in(tree, "tests/rewardkit/algebra/test_operations.py", "-k", "group_range or second or needs")
     assert result.returncode == 0, result.stdout[-3000:]
     assert int(re.search(r"(\d+) passed", result.stdout)[1]) >= 7
     code = """
@@ -83,7 +83,7 @@ def test_a_term_is_one_file_and_a_line_of_export(tree: Path) -> None:
     sources = {b["path"] for b in blocks() if "sentence" in b["code"] and b["path"].startswith("rewardkit")}
     assert sources == {"rewardkit/terms/sentences.py", "rewardkit/terms/__init__.py"}
     follow(tree)
-    result = pytest_in(tree, "tests/rewardkit/test_vocabulary.py", "-k", "sentence or every_term")
+    result = pytest_in(tree, "tests/rewardkit/terms/test_vocabulary.py", "-k", "sentence or every_term")
     assert result.returncode == 0, result.stdout[-3000:]
     assert run(tree, "docs/make_terms.py").returncode == 0
     page = (tree / "docs" / "terms.md").read_text()
@@ -102,6 +102,6 @@ def test_a_rule_that_is_left_out_is_an_error_at_import(tree: Path) -> None:
 @pytest.mark.parametrize("path", ["tests/strategies.py", "tests/reference.py"])
 def test_a_strategy_or_second_meaning_that_is_left_out_fails_a_test(tree: Path, path: str) -> None:
     follow(tree, but=path)
-    result = pytest_in(tree, "tests/rewardkit/test_operations.py", "-k", "second_implementation")
+    result = pytest_in(tree, "tests/rewardkit/algebra/test_operations.py", "-k", "second_implementation")
     assert result.returncode == 1
     assert "group_range" in result.stdout

@@ -22,7 +22,7 @@ from rewardkit.turns import turns_of
 from tests.quality.hostile import FORMULAS
 from tests.quality.hostile import texts as hostile_texts
 
-CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "data" / "terms.jsonl").read_text().splitlines()]
+CASES = [json.loads(line) for line in (Path(__file__).parents[2] / "data" / "terms.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])
