@@ -214,7 +214,7 @@ def _listed(name: str, column: Any) -> list[Any]:
             f"Batch({name}=...) got a {type(column).__name__}; expected a list with one entry a row",
             hint="write list(...) around what has an order",
         )
-    to_pylist = getattr(column, "to_pylist", None)  # pyarrow's entries are no Python values
+    to_pylist = getattr(column, "to_pylist", None)  # pyarrow's entries are not Python values
     return to_pylist() if callable(to_pylist) else list(column)
 
 

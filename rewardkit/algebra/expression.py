@@ -78,7 +78,7 @@ def _misplaced(node: Expression, name: str) -> NoReturn:
 
 
 def _no_condition(sign: str) -> Callable[..., Any]:
-    """``&`` or ``|`` of a node that is no Condition: the error says what it expects."""
+    """``&`` or ``|`` of a node that is not a Condition: the error says what it expects."""
 
     def refuse(self: Expression, other: object) -> Any:
         return _BUILD[sign](self, other)
@@ -326,7 +326,7 @@ def as_condition(value: object, where: str) -> Condition:
     """A Condition from a node, or the error that says how to get one.
 
     Raises:
-        KindError: a Reward that is no Verdict, a TokenReward, or no node at all.
+        KindError: a Reward that is not a Verdict, a TokenReward, or no node at all.
     """
     if isinstance(value, Condition):
         return value

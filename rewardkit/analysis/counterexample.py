@@ -1,7 +1,7 @@
 """Two short texts that settle whether a wrong answer can outscore a right one.
 
 Bounds say that it may; a pair of texts, scored by the formula itself, says that it does. A few fixed texts are tried,
-on one ground truth: a wrong one can be padded, a right one can be terse. This is no search.
+on one ground truth: a wrong one can be padded, a right one can be terse. It does not search.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def grade_choice(response: str, ground_truth: object) -> Grade:
     r"""Right when the one option letter that the response asserts is the ground truth's.
 
     The letter after the last cue ("the answer is (C)", "故选C", ``\boxed{C}``) counts, else the only letter that stands
-    alone in the response. Letters of a formula (``\boxed{F = ma}``) are no options; denied letters ("not A", "it can't
+    alone in the response. Letters of a formula (``\boxed{F = ma}``) are not options; denied letters ("not A", "it can't
     be A or B") don't count; two asserted ones are AMBIGUOUS.
 
     Args:

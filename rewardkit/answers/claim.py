@@ -3,8 +3,8 @@
 Two readings. :func:`direct` reads what stands right after a marker (``18 dollars`` after ``####``): the number comes
 first. :func:`sentence` reads a sentence without a marker: its last number that is neither denied, nor the operand of a
 sum, nor beside the point (:mod:`rewardkit.answers.distractors`). Both give a status where there isn't exactly one: a
-list, a range and "71 or 72" are AMBIGUOUS, "not 72" is no answer. Where claims are found in a response is the business
-of :mod:`rewardkit.answers.extract`.
+list, a range and "71 or 72" are AMBIGUOUS, "not 72" is not an answer. Where claims are found in a response is the
+business of :mod:`rewardkit.answers.extract`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Claim(NamedTuple):
     start: int = 0
     end: int = 0
     denied: bool = False
-    """True for "not 72": something was said, and it is no claim."""
+    """True for "not 72": something was said, but not a claim."""
 
 
 NOTHING: Final = Claim(Status.NO_ANSWER)
@@ -392,7 +392,7 @@ def _without_parts(text: str, numbers: list[re.Match[str]]) -> list[re.Match[str
 _MOST_COMPLEMENTS: Final = 8
 """Numbers at a sentence's end that may complete the one before each; nobody writes more."""
 _LONG_GAP: Final = 80
-"""Numbers further apart than this (characters) are no list."""
+"""Numbers further apart than this (characters) are not a list."""
 
 
 _FORMULA_LEADS: Final = ("√", "^", "^{", "_{")

@@ -64,7 +64,7 @@ def number_of(text: str) -> Number | None:
 def truth_number(text: str) -> Number | None:
     """The number of a ground truth: a plain number, or a solution that marks one (``... #### 72``). None: unusable.
 
-    A ground truth is never guessed at: the last number of a text without a marker is no ground truth.
+    A ground truth is never guessed at: the last number of a text without a marker is not a ground truth.
     """
     _, hashes, tail = text.rpartition("####")
     if hashes:
@@ -94,7 +94,7 @@ def truth_numbers(ground_truth: object) -> tuple[Number, ...]:
         return ()
     if isinstance(ground_truth, int):
         return (int(ground_truth),)
-    if isinstance(ground_truth, float):  # numpy's float64 is one, and its repr is no number
+    if isinstance(ground_truth, float):  # numpy's float64 is one, and its repr is not a number
         return (whole(Fraction(repr(float(ground_truth)))),) if math.isfinite(ground_truth) else ()
     if isinstance(ground_truth, Decimal):
         return (

@@ -38,7 +38,7 @@ class Answer:
     marker: str
     """What marks it as the answer: ``####``, ``boxed``, ``answer-tag``, ``label``, or ``last-number``."""
     value: Number | None = None
-    """Its exact value, or None where the answer is no number."""
+    """Its exact value, or None where the answer is not a number."""
 
 
 _Read = tuple[Mark, Claim]

@@ -30,7 +30,7 @@ def grade_gsm8k(response: str, ground_truth: object, *, mode: str = "flexible", 
             else the last number that the response asserts; ``strict``: only the number after the last ``####``; or
             another library's convention by name, bug for bug: ``verl-strict``, ``verl-flexible``, ``lm-eval-strict``,
             ``lm-eval-flexible``, ``trl``.
-        prompt: the question, where it is at hand; what is copied from it is no answer.
+        prompt: the question, where it is at hand; what is copied from it is not an answer.
 
     Raises:
         ParameterError: an unknown mode. Nothing about a response or ground truth raises.

@@ -49,7 +49,7 @@ def visible_part(text: str) -> tuple[int, int] | None:
         return None
     stop = len(text)
     if "<|" in text or "</s>" in text or "<e" in text:
-        # Tokens before the first word are no end: "<|im_start|>Answer: 42<|im_end|>".
+        # Tokens before the first word are not an end: "<|im_start|>Answer: 42<|im_end|>".
         for count, token in enumerate(_STOP_TOKENS.finditer(text, start)):
             if count == MAX_MARKERS or _WORD.search(text, start, token.start()) is not None:
                 stop = token.start()

@@ -396,7 +396,7 @@ def truth_texts(ground_truth: object) -> tuple[str, ...]:
         return ()
     if isinstance(ground_truth, int):
         return (repr(int(ground_truth)),) if ground_truth.bit_length() <= MAX_BITS else ()
-    if isinstance(ground_truth, float):  # numpy's float64 is one, and its repr is no number
+    if isinstance(ground_truth, float):  # numpy's float64 is one, and its repr is not a number
         return (
             (repr(float(ground_truth)),) if ground_truth == ground_truth and abs(ground_truth) != float("inf") else ()
         )

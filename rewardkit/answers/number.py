@@ -1,8 +1,8 @@
 r"""Exact numbers out of text: what a number looks like, and what it is worth.
 
 Values are ``int`` or :class:`~fractions.Fraction`, never floats, so 10^20+1 isn't 10^20+2. A spelling that can be
-read in two ways is no number: ``7,2`` isn't 72 (a list, or a decimal comma), ``1 000`` isn't 1 (nor 1000). Sentences,
-markers and LaTeX beyond ``\frac`` of two integers have no place here.
+read in two ways is not a number: ``7,2`` isn't 72 (a list, or a decimal comma), ``1 000`` isn't 1 (nor 1000).
+Sentences, markers and LaTeX beyond ``\frac`` of two integers have no place here.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def value_of(match: re.Match[str]) -> Number | None:
         value = decimal(integer, match["fraction"] or "")
         exponent = match["exponent"]
     elif match["head"] is not None:
-        return None  # the start of something that is no number: 1/2/3
+        return None  # the start of something that is not a number: 1/2/3
     elif (bare := match["bare"]) is not None:
         value = decimal("0", bare)
         exponent = match["bare_exponent"]
@@ -201,7 +201,7 @@ def _ratio(match: re.Match[str]) -> Number | None:
     if bottom == 0:
         return None
     if units is not None and (top < 0 or top >= bottom):
-        return None  # "3 7/2" is no mixed number
+        return None  # "3 7/2" is not a mixed number
     return whole(Fraction(top, bottom) + int(units or 0))
 
 

@@ -117,6 +117,6 @@ def _attached(text: str, word: re.Match[str]) -> tuple[int, int]:
 
 
 def may_scale(text: str) -> bool:
-    """False when the first word of a text is no scale: a cheap way past :func:`scaled`."""
+    """False when the first word of a text is not a scale: a cheap way past :func:`scaled`."""
     words = text.split(None, 1)
     return bool(words) and words[0].strip(".,*'").lower() in _SCALES

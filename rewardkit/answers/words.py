@@ -1,4 +1,4 @@
-"""Where words begin and end: digits inside a name are no number, and no window cuts a word.
+"""Where words begin and end: digits inside a name are not a number, and no window cuts a word.
 
 ``pytest-0``, ``step299``, ``v2.0``, ``gpt-4``, ``x_1``, ``a/b/3.txt``, ``18-year-old`` and ``https://x.org/7`` hold
 digits and assert no number. Texts here are folded (:func:`rewardkit.answers.number.fold`). Every look is bounded.

@@ -41,7 +41,7 @@ class Attempt:
         fixed: words can't be taken out without changing what it says.
         layout: for several answers at once, how they stand; the same layout comes with the ground truth in several
             places, for a grader that takes the last of them is not fooled by a list, only by luck.
-        spelled: the ground truth, spelled badly: who writes it knows the answer, so that it is no way to be paid
+        spelled: the ground truth, spelled badly: who writes it knows the answer, so it is not a way to be paid
             without it.
         turns: the whole trajectory, where others than the policy wrote in it; the text is the policy's last turn.
         what: what the text is, in words; empty: what the claim says.

@@ -18,7 +18,7 @@ _parser: Any = import_module("re._parser")  # `re`'s own reading of a pattern; i
 
 
 def samples(pattern: str) -> tuple[str, ...]:
-    """Texts that a pattern is found in; none where it is no pattern, or nothing short matches it."""
+    """Texts that a pattern is found in. None where it is not a pattern, or nothing short matches it."""
     made = _made(pattern, None)
     return tuple(t for t in made if re.search(pattern, t))[:MOST]
 

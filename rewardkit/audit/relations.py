@@ -135,7 +135,7 @@ _LOOPS: Final = {
 
 
 def _repetition(scene: Scene) -> Iterator[AuditDiagnostic]:
-    """If one loop is punished, so should others be; each is held against as many words that are no loop."""
+    """If one loop is punished, so should others be; each is held against as many words that are not a loop."""
     plain = [filler(len(text.split())) for text in _LOOPS.values()]
     pays = scene.pay(*plain, *_LOOPS.values())
     lost = {name: pays[i] - pays[i + len(_LOOPS)] for i, name in enumerate(_LOOPS)}

@@ -1,6 +1,6 @@
 """The smallest text that still shows a diagnostic: words are taken out, in ever smaller runs, as long as it holds.
 
-Many candidates are scored in one call, for a reward that works on batches is no slower on fifty texts than on one.
+Many candidates are scored in one call, for a reward that works on batches is not slower on fifty texts than on one.
 """
 
 from __future__ import annotations

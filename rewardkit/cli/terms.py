@@ -87,7 +87,7 @@ def _declared(entry: dict[str, Any]) -> tuple[str, str]:
 
 
 def _text(text: str, style: str = "") -> Any:
-    """Text as it is: brackets in it are no markup."""
+    """Text as it is: brackets in it are not markup."""
     from rich.text import Text
 
     return Text(text, style=style)

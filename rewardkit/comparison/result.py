@@ -45,7 +45,7 @@ class TermChange:
             up to 1. None where nothing differs, or only one side is a formula.
         correlation: of what it pays (its change, if both sides are formulas) with the whole difference; NaN where one
             of them doesn't vary.
-        sign_changes: advantages that change sign, and this part pushes them most; None where one side is no formula.
+        sign_changes: advantages that change sign, and this part pushes them most; None where one side is not a formula.
     """
 
     old: float | None

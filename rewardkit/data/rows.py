@@ -22,7 +22,7 @@ class Problem:
 
     Attributes:
         prompt: chat messages, each with `role` and `content`.
-        ground_truth: as text; what is no text in the source is JSON.
+        ground_truth: as text; what is not text in the source is JSON.
         extra: what else the source knows of the row; it becomes `extra_info`.
         data_source: the row's own data set, where the source mixes several.
     """
@@ -63,7 +63,7 @@ def value_of(row: object, name: str) -> Any:
     A part of the path may be JSON in text, as some exports have it.
 
     Raises:
-        BadRow: the row is no object, or the field is missing or null.
+        BadRow: the row is not an object, or the field is missing or null.
     """
     if isinstance(row, BadRow):
         raise row
@@ -93,7 +93,7 @@ def text_field(row: object, name: str) -> str:
     """A field of a row that must hold text.
 
     Raises:
-        BadRow: the row is no object, or the field is missing, no text, or blank.
+        BadRow: the row is not an object, or the field is missing, not text, or blank.
     """
     value = value_of(row, name)
     if not isinstance(value, str):
@@ -140,10 +140,10 @@ def truth_field(row: object, name: str) -> str:
 
 
 def as_json(value: object) -> str:
-    """A value as JSON, with objects that are no part of JSON as text.
+    """A value as JSON, with objects that JSON does not know as text.
 
     Raises:
-        BadRow: it holds itself, or text that is no Unicode.
+        BadRow: it holds itself, or text that is not Unicode.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)

@@ -76,7 +76,7 @@ class Decoder:
     def __call__(self, sequences: Sequence[Sequence[int] | npt.NDArray[np.integer[Any]]]) -> list[str]:
         """The text of each sequence of token ids, lists or arrays of shape (tokens,).
 
-        Ids outside the vocabulary decode to nothing. Bytes that are no UTF-8 decode to U+FFFD.
+        Ids outside the vocabulary decode to nothing. Bytes that are not UTF-8 decode to U+FFFD.
         """
         if self._table is None:
             return [self._own(ids) for ids in sequences]

@@ -129,7 +129,7 @@ def _checked(
             column = _from_batched(term, seen, params, None if term.builtin else deadline)
         else:
             column = _from_samples(term, seen, _by_row(node, given), None if term.builtin else deadline)
-    except BaseException as e:  # a panic of a Rust extension is no Exception, and `exit()` in a grader ends no run
+    except BaseException as e:  # a panic of a Rust extension is not an Exception, and `exit()` in a grader ends no run
         if _ends_the_run(e):
             raise
         return _all(len(batch), Status.ERROR, traceback.format_exc())

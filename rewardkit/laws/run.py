@@ -55,7 +55,7 @@ def laws(
 
     Raises:
         MissingDependencyError: no pytest.
-        FormulaError: text that is no formula.
+        FormulaError: text that is not a formula.
     """
     try:
         import pytest

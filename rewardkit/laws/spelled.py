@@ -29,7 +29,7 @@ def law_of(text: str) -> Law:
 
     Raises:
         ParameterError: no such law, or not what it takes.
-        FormulaError: `dominates` of text that is no formula.
+        FormulaError: `dominates` of text that is not a formula.
     """
     match = _CALL.fullmatch(text)
     name, inside = (match[1], match[2].strip()) if match else (text, "")

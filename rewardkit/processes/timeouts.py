@@ -1,7 +1,7 @@
 """A user's function under a deadline, where others wait for what it is called with.
 
 Python can't stop a thread, so one that is over its deadline is left behind: it runs on, and nobody listens. The calls
-after it go on in a new thread. That keeps a reward loop alive through a call that hangs; it is no cure for one that
+after it go on in a new thread. That keeps a reward loop alive through a call that hangs; it does not cure one that
 computes for ever, which takes its share of the interpreter as long as the process lives. Functions that must be
 stoppable belong in :mod:`rewardkit.processes.worker_pool`.
 """

@@ -23,7 +23,7 @@ def numbers(rows: Sequence[Row], name: str, where: Where, *, needed: bool = Fals
     """A column of numbers; null, missing and what is not finite are NaN.
 
     Raises:
-        DataError: a value that is no number, or a missing one where it is needed.
+        DataError: a value that is not a number, or a missing one where it is needed.
     """
     values = [row.get(name) for row in rows]
     for i, value in enumerate(values):
@@ -50,7 +50,7 @@ def texts(rows: Sequence[Row], name: str, where: Where) -> list[str]:
     """A column of texts; chat messages become their contents.
 
     Raises:
-        DataError: a value that is no text.
+        DataError: a value that is not text.
     """
     return [_text(row.get(name), name, where, i) for i, row in enumerate(rows)]
 
@@ -64,7 +64,7 @@ def steps(rows: Sequence[Row], where: Where) -> Steps | None:
     """The rows' `step`; None where no row has one.
 
     Raises:
-        DataError: a step that is no whole number, or rows with and without one.
+        DataError: a step that is not a whole number, or rows with and without one.
     """
     values = [row.get("step") for row in rows]
     if all(value is None for value in values):

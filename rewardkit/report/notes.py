@@ -56,7 +56,7 @@ def _sums(r: RolloutReport) -> Iterator[Note]:
         yield Note(
             "other-weights",
             f"within a group the totals go with the logged advantages by {r.groups.agreement:.2f} only, and should "
-            "by 1: columns are weighed, or are no rewards; say what counts by --weights NAME=WEIGHT,...",
+            "by 1: columns are weighed, or are not rewards; say what counts by --weights NAME=WEIGHT,...",
         )
 
 

@@ -133,7 +133,7 @@ class Rows:
             size: rows of a chunk, at most; None for as many as are scored together.
 
         Raises:
-            DataError: a line that is no JSON object, or a broken parquet file.
+            DataError: a line that is not a JSON object, or a broken parquet file.
         """
         if self._begun is not None:
             begun, self._begun = self._begun, None

@@ -30,7 +30,7 @@ class Moments:
         self.statuses = np.zeros(len(Status), dtype=np.int64)
 
     def add(self, values: Floats, statuses: Statuses) -> None:
-        """Take in a chunk; NaN is no value."""
+        """Take in a chunk. NaN is not a value."""
         chunk = Moments()
         chunk.statuses += np.bincount(statuses, minlength=len(Status))
         known = values[np.isfinite(values)]

@@ -149,7 +149,7 @@ class _Scoring:
         try:
             request = json.loads(body)
         except (ValueError, RecursionError) as e:
-            raise Refused(400, f"the body is no JSON: {e}") from None
+            raise Refused(400, f"the body is not JSON: {e}") from None
         return score(request)
 
     def rows(self, request: Any) -> str:

@@ -46,7 +46,7 @@ def model_config(name: str) -> dict[str, Any]:
     """
     config = _json(name, "config.json")
     if not isinstance(config, dict):
-        raise NotHad(f"the config.json of {name} is no JSON object", _A_FOLDER)
+        raise NotHad(f"the config.json of {name} is not a JSON object", _A_FOLDER)
     return config
 
 

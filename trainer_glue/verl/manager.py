@@ -165,7 +165,7 @@ class RewardManager(_Base):  # type: ignore[misc]
                 batch = replace(batch, groups=None)  # a part of a group is none: the sampler asks about the whole
             with batch_budget():
                 leaves = self.program.leaves(batch, deadline=None if self._cheap else self._deadline)
-            # A lone row is no group: what is relative to its group comes later, from the sampler.
+            # A lone row is not a group: what is relative to its group comes later, from the sampler.
             groups = list(range(len(members))) if "group" in self.program.needs else None
             scores = self.program.finish(leaves, step=step, groups=groups)
             self._failures.log(scores)

@@ -242,7 +242,7 @@ def route(
         otherwise: the reward of all other rows; without it they are NOT_APPLICABLE, never a silent 0.
 
     Raises:
-        ParameterError: no routes, a key that is no text, or an empty ``by``.
+        ParameterError: no routes, a key that is not text, or an empty ``by``.
     """
     if not isinstance(rewards, Mapping) or not rewards:
         raise ParameterError(f"route({rewards!r}); expected a mapping such as {{'openai/gsm8k': gsm8k()}}")

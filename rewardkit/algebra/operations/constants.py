@@ -109,7 +109,7 @@ class Schedule(Constant):
         """The weight at a step, which comes from a trainer.
 
         Raises:
-            DataError: the step is no finite number.
+            DataError: the step is not a finite number.
         """
         if not isinstance(step, numbers.Real) or not math.isfinite(step):
             raise DataError(f"the training step {shown(step)}; expected an integer from 0 on", hint="Batch(step=...)")
@@ -165,7 +165,7 @@ def schedule(points: Mapping[int, float]) -> Reward:
     Before the first point its value holds too. ``schedule({0: 0.5, 200: 0.0}) * length()`` pays length for 200 steps.
 
     Raises:
-        ParameterError: no points, a step that is no integer from 0 on, or a value that is not finite.
+        ParameterError: no points, a step that is not an integer from 0 on, or a value that is not finite.
     """
     if not isinstance(points, Mapping) or not points:
         raise ParameterError(f"schedule({points!r}); expected a mapping from steps to values, {{0: 0.5, 200: 0.0}}")

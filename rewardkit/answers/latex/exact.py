@@ -14,7 +14,7 @@ from rewardkit.answers.limits import MAX_BITS, MAX_FACTORIAL
 from rewardkit.answers.number import Number, whole
 
 _MAX_SYMBOLIC_POWER = 200
-"""Largest integer exponent over a base that is no rational number: ``(x+1)^200`` is past any answer."""
+"""Largest integer exponent over a base that is not a rational number: ``(x+1)^200`` is past any answer."""
 
 
 def exact(tree: Tree) -> Number | None:

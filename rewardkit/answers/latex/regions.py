@@ -28,7 +28,7 @@ _NUMBERS: Final = frozenset(["RR", "ZZ", "NN", "QQ", "CC"])
 
 
 class NoRegion(Exception):
-    """The answer is no set of reals, or this module can't read it as one."""
+    """The answer is not a set of reals, or this module can't read it as one."""
 
 
 def is_strictly_region(tree: Tree) -> bool:

@@ -27,13 +27,13 @@ Tree = tuple[Any, ...]
 
 MINUS_ONE: Tree = ("num", -1, -1)
 RATIO: Tree = ("sym", ":")
-"""The first member of the tuple that a ratio is: ``1:2`` is no point."""
+"""The first member of the tuple that a ratio is: ``1:2`` is not a point."""
 INFINITY: Tree = ("const", "oo")
 MINUS_INFINITY: Tree = ("mul", MINUS_ONE, INFINITY)
 
 
 class Unreadable(Exception):
-    """The text is no formula that this parser knows; only its text can be compared."""
+    """This parser does not know the formula. Only its text can be compared."""
 
 
 class OverLimit(Exception):

@@ -58,7 +58,7 @@ def _gpus_wanted(config: Mapping[str, Any], written: Written) -> int:
 
 
 def _total(config: Mapping[str, Any]) -> int | None:
-    """Ranks over all nodes; None when the counts are no numbers, about which there are diagnostics."""
+    """Ranks over all nodes; None when the counts are not numbers, about which there are diagnostics."""
     each, nodes = dig(config, PER_NODE), dig(config, NODES)
     return each * nodes if isinstance(each, int) and isinstance(nodes, int) else None
 

@@ -106,7 +106,7 @@ def validate(
 
 
 def _judged(d: ConfigDiagnostic, need_data: bool) -> ConfigDiagnostic:
-    """What is missing for a run is no error of a config. Where the data is needed, a file that is not there is one."""
+    """What a run misses is not an error of its config. Where the data is needed, a file that is not there is one."""
     if d.severity is Severity.ERROR and (d.code, d.key) in _LATER:
         return dataclasses.replace(d, severity=Severity.WARNING)
     return dataclasses.replace(d, severity=Severity.ERROR) if need_data and d.code == "missing-file" else d

@@ -96,7 +96,7 @@ def _sampler(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def escaped(text: str) -> str:
-    """A text that OmegaConf reads as it is: `${` in a formula or in a file's source is no interpolation."""
+    """A text that OmegaConf reads as it is: `${` in a formula or in a file's source is not an interpolation."""
     return re.sub(r"(\\*)\$\{", r"\1\1\\${", text)
 
 

@@ -78,7 +78,7 @@ def read_groups(path: Path, size: int) -> Groups:
         raise DataError(f"{path} has no rows")
     if not grouped and (size < 2 or number % size):
         raise DataError(
-            f"{path} has {number:,} lines without `group`, which are no whole groups of {ROLLOUT}.n={size}",
+            f"{path} has {number:,} lines without `group`, which are not whole groups of {ROLLOUT}.n={size}",
             hint="give each line the `group` of its prompt",
         )
     return _counted([values for values in scores.values() if values])

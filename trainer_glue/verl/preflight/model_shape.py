@@ -31,7 +31,7 @@ class ModelShape:
         vocabulary: entries of the embedding.
         tied: whether the output matrix is the embedding.
         gated: whether the feed-forward block has a gate.
-        experts: experts a layer; 1 when it is no mixture.
+        experts: experts a layer; 1 when it is not a mixture.
         active_experts: experts that a token goes through.
         context: the longest sequence; None when the config doesn't say.
         custom_code: whether the model brings code of its own.

@@ -82,7 +82,7 @@ def test_unscored_rows_are_no_zeros(tmp_path: Path) -> None:
 def test_lines_without_groups_are_grouped_by_their_number(tmp_path: Path) -> None:
     path = write(tmp_path / "scores.jsonl", [{"score": float(i < 8)} for i in range(16)])
     assert (read_groups(path, 8).groups, read_groups(path, 8).dead) == (2, 2)
-    with pytest.raises(DataError, match=r"no whole groups of actor_rollout_ref\.rollout\.n=5"):
+    with pytest.raises(DataError, match=r"not whole groups of actor_rollout_ref\.rollout\.n=5"):
         read_groups(path, 5)
 
 

@@ -29,7 +29,7 @@ def migrate(path: Path) -> Report:
     """Rewrite a config file. Nothing is written.
 
     Raises:
-        ConfigErrors: the file is no YAML, is another trainer's, or says a thing twice.
+        ConfigErrors: the file is not YAML, is another trainer's, or says a thing twice.
         ConfigError: the file can't be read, is empty, or is written in a form that can't be edited.
         MissingDependencyError: verl is not installed.
     """
