@@ -24,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Status(IntEnum):
-    """How a value came about. The order is only for storage; see the three groups below."""
+    """How a value came about. The order is only for storage. See the three groups below."""
 
     SCORED = 0
     """The term looked and this is its value."""

@@ -104,7 +104,7 @@ class RunError(RewardKitError):
 
 
 class BadRow(ValueError):
-    """Why a row is not usable, in words that follow `FILE:LINE:`; who reads the file makes a DataError of it."""
+    """Why a row is not usable, in words that follow `FILE:LINE:`. Who reads the file makes a DataError of it."""
 
 
 MAX_INTEGER: Final = 1 << 1023
@@ -119,7 +119,7 @@ _NO_ROOM: Final = {
 
 
 def no_room(error: OSError) -> str | None:
-    """What an error says where it is that nothing more can be written; None for any other."""
+    """What an error says where it is that nothing more can be written. None for any other."""
     return _NO_ROOM.get(error.errno or 0)
 
 

@@ -229,7 +229,7 @@ class Verdict(Reward, Condition):
 
 
 class TokenReward(Expression):
-    """One number for each token of each response; its total is their sum."""
+    """One number for each token of each response. Its total is their sum."""
 
     __slots__ = ()
 

@@ -9,7 +9,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The closed interval from ``low`` to ``high``; either end may be infinite."""
+    """The closed interval from ``low`` to ``high``. Either end may be infinite."""
 
     low: float
     high: float

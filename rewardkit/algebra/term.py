@@ -162,7 +162,7 @@ class Term(Generic[P, K]):
         return self.node(self._bind(args, kwargs))
 
     def node(self, given: Mapping[str, object]) -> K:
-        """A node from parameters by name; defaults are filled in.
+        """A node from parameters by name. Defaults are filled in.
 
         Raises:
             ParameterError: a parameter is missing, unknown, of the wrong type or out of range.
@@ -257,7 +257,7 @@ class Term(Generic[P, K]):
         return self.kind if self._kind_of is None else self._kind_of(dict(params))
 
     def bounds(self, node: Given) -> Interval:
-        """The interval that a node of this term declares; an end that is None is infinite."""
+        """The interval that a node of this term declares. An end that is None is infinite."""
         return self._declared_bounds(node.params)
 
     def _declared_bounds(self, params: tuple[tuple[str, Hashable], ...]) -> Interval:

@@ -54,7 +54,7 @@ _shared_lock = threading.Lock()
 
 
 def shared_pool() -> Pool:
-    """The pool that this process's graders share; made at first use, closed at exit."""
+    """The pool that this process's graders share. Made at first use, closed at exit."""
     import os
 
     with _shared_lock:
@@ -103,7 +103,7 @@ def grade_math_many(
     budget_seconds: float | None = None,
     pool: Pool | None = None,
 ) -> list[Grade]:
-    """Grade many responses; what needs sympy is spread over the workers.
+    """Grade many responses. What needs sympy is spread over the workers.
 
     Args:
         responses: what the model wrote.
@@ -388,7 +388,7 @@ def formula_fault(ground_truth: object) -> str | None:
 
 
 def truth_texts(ground_truth: object) -> tuple[str, ...]:
-    """The acceptable answers of a ground truth, as texts; empty when it is unusable."""
+    """The acceptable answers of a ground truth, as texts. Empty when it is unusable."""
     if isinstance(ground_truth, str):
         text = _truth_text(ground_truth)
         return () if text is None else (text,)

@@ -99,7 +99,7 @@ class FunctionSubject:
         return Pay(total, reasons)
 
     def close(self) -> None:
-        """End the processes that it runs in; the next call starts them again."""
+        """End the processes that it runs in. The next call starts them again."""
         self._apart.close()
         self._group.close()
 
@@ -111,7 +111,7 @@ class FunctionSubject:
         return paid
 
     def together(self, samples: Sequence[Sample]) -> Floats | None:
-        """What samples of one group are paid in one call; None for a function of one response."""
+        """What samples of one group are paid in one call. None for a function of one response."""
         if not self._batched:
             return None
         ((paid, reason),) = self._group.map([samples])

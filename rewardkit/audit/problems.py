@@ -40,7 +40,7 @@ class Problem:
     response: str | None = None
 
     def sample(self, response: str, truncated: bool = False, turns: Sequence[Turn] = ()) -> Sample:
-        """A response to this row; with turns, the policy's last one in them."""
+        """A response to this row. With turns, the policy's last one in them."""
         return Sample(
             response,
             ground_truth=self.ground_truth,
@@ -110,7 +110,7 @@ def _reference(row: RawRow) -> str | None:
 
 
 def problem_of(row: RawRow) -> Problem | None:
-    """The problem that a row states; None where it has no ground truth that can be used.
+    """The problem that a row states. None where it has no ground truth that can be used.
 
     Raises:
         BadRow: a field is of the wrong type.

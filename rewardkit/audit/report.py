@@ -58,7 +58,7 @@ class AuditReport:
         return any(f.severity.reaches(severity) for f in self.diagnostics)
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; what is not a number is None."""
+        """Ready for JSON. What is not a number is None."""
         return {
             "reward": self.reward,
             "by_part": self.by_part,

@@ -74,13 +74,13 @@ class Subject(Protocol):
         """What each sample is paid, alone."""
 
     def together(self, samples: Sequence[Sample]) -> Floats | None:
-        """What samples of one group are paid in one call; None where each has a call of its own."""
+        """What samples of one group are paid in one call. None where each has a call of its own."""
 
     def close(self) -> None:
         """End what it runs in, if it runs apart."""
 
     def parts(self, samples: Sequence[Sample]) -> Mapping[str, Floats]:
-        """By part of the formula, what each sample is paid for it; they add up to the total. Without one, nothing."""
+        """By part of the formula, what each sample is paid for it. They add up to the total. Without one, nothing."""
 
 
 class FormulaSubject:

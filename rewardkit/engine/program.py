@@ -122,7 +122,7 @@ class Program:
     def trace(
         self, leaves: Leaves, *, step: int | None = None, groups: Sequence[Hashable] | None = None
     ) -> Mapping[Expression, Values]:
-        """Every node's value and status on every row, for explanations; arguments and errors as for :meth:`finish`.
+        """Every node's value and status on every row, for explanations. Arguments and errors as for :meth:`finish`.
 
         A row's total differs from its root's value in one case: a failure in a place of mixed direction pays the floor.
         """

@@ -116,7 +116,7 @@ class Scores:
         return summary
 
     def first_reason(self) -> str | None:
-        """The first explanation of an ERROR or BAD_GOLD, with the term's name; None when nothing failed."""
+        """The first explanation of an ERROR or BAD_GOLD, with the term's name. None when nothing failed."""
         for name, reasons in self.reasons.items():
             statuses = self.statuses[name]
             for row in sorted(reasons):

@@ -33,7 +33,7 @@ class Outcome:
 
     @property
     def kept(self) -> bool:
-        """True when no example broke it; that is evidence, not proof."""
+        """True when no example broke it. That is evidence, not proof."""
         return self.broken is None
 
 
@@ -78,7 +78,7 @@ def check(
     samples: Sequence[Sample] = (),
     examples: int = EXAMPLES,
 ) -> list[Outcome]:
-    """Every law's outcome, without pytest; see :func:`laws`."""
+    """Every law's outcome, without pytest. See :func:`laws`."""
     trials = Trials(compile(reward), samples=samples, examples=examples)
     outcomes = []
     for law in (*ALWAYS, *stated):

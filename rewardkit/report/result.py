@@ -134,7 +134,7 @@ class RolloutReport:
         return self.words.count > 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; what is not a number is None."""
+        """Ready for JSON. What is not a number is None."""
         return {
             "path": self.path,
             "layout": self.layout,

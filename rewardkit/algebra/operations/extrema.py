@@ -27,7 +27,7 @@ from rewardkit.errors import KindError, ParameterError
 
 @dataclass(frozen=True, slots=True)
 class Clip(Operation):
-    """``min(max(x, low), high)``; None leaves that side open."""
+    """``min(max(x, low), high)``. None leaves that side open."""
 
     low: float | None
     high: float | None
@@ -217,17 +217,17 @@ def clip(x: Reward | float, low: float | None = None, high: float | None = None)
 
 @function()
 def minimum(*rewards: Reward | float) -> Reward:
-    """The smallest of its operands, for each response; those that are NOT_APPLICABLE step out."""
+    """The smallest of its operands, for each response. Those that are NOT_APPLICABLE step out."""
     return as_reward(Minimum().apply(*rewards), "minimum")
 
 
 @function()
 def maximum(*rewards: Reward | float) -> Reward:
-    """The largest of its operands, for each response; those that are NOT_APPLICABLE step out."""
+    """The largest of its operands, for each response. Those that are NOT_APPLICABLE step out."""
     return as_reward(Maximum().apply(*rewards), "maximum")
 
 
 @function()
 def mean(*rewards: Reward | float) -> Reward:
-    """The mean of its operands, for each response; those that are NOT_APPLICABLE step out."""
+    """The mean of its operands, for each response. Those that are NOT_APPLICABLE step out."""
     return as_reward(Mean().apply(*rewards), "mean")

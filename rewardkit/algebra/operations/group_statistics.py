@@ -109,7 +109,7 @@ class GroupStd(GroupStatistic):
 
 @function("group")
 def group_mean(x: Reward) -> Reward:
-    """The mean of x over the row's group, the row itself included; needs whole groups.
+    """The mean of x over the row's group, the row itself included. Needs whole groups.
 
     A group of one gives x itself. Rows without a value don't count, and get none. ``x - group_mean(x)`` is what GRPO
     learns from without its division (Dr. GRPO, Liu et al. 2025, arXiv 2503.20783).
@@ -119,7 +119,7 @@ def group_mean(x: Reward) -> Reward:
 
 @function("group")
 def group_median(x: Reward) -> Reward:
-    """The median of x over the row's group; of an even number of values the mean of the two in the middle.
+    """The median of x over the row's group. Of an even number of values the mean of the two in the middle.
 
     A group of one gives x itself. Rows without a value don't count, and get none. Needs whole groups.
     """
@@ -128,7 +128,7 @@ def group_median(x: Reward) -> Reward:
 
 @function("group")
 def group_min(x: Reward) -> Reward:
-    """The lowest x of the row's group; needs whole groups.
+    """The lowest x of the row's group. Needs whole groups.
 
     A group of one gives x itself. Rows without a value don't count, and get none.
     """
@@ -137,7 +137,7 @@ def group_min(x: Reward) -> Reward:
 
 @function("group")
 def group_max(x: Reward) -> Reward:
-    """The highest x of the row's group; needs whole groups.
+    """The highest x of the row's group. Needs whole groups.
 
     A group of one gives x itself. Rows without a value don't count, and get none. ``when(group_max(gsm8k()) < 1,
     length(0.001, cap=0.1), gsm8k())`` pays length only where no response of the group is right.
@@ -147,7 +147,7 @@ def group_max(x: Reward) -> Reward:
 
 @function("group")
 def group_std(x: Reward) -> Reward:
-    """The standard deviation of x over the row's group, over n - 1; needs whole groups.
+    """The standard deviation of x over the row's group, over n - 1. Needs whole groups.
 
     A group of one, or one whose values are all equal, gives 0. Rows without a value don't count, and get none.
     """

@@ -149,7 +149,7 @@ class GroupRank(Group):
 
 @function("group")
 def group_rank(x: Reward) -> Reward:
-    """The rank of x within the row's group, from 0 (lowest) to 1 (highest); equal values share their mean rank.
+    """The rank of x within the row's group, from 0 (lowest) to 1 (highest). Equal values share their mean rank.
 
     A group of one, or one whose values are all equal, gives 0.5. Needs whole groups.
     """
@@ -221,7 +221,7 @@ class GroupShare(Group):
 
 @function("group")
 def group_share(x: Reward) -> Reward:
-    """The share of the row's group whose x equals this row's, the row itself included; needs whole groups.
+    """The share of the row's group whose x equals this row's, the row itself included. Needs whole groups.
 
     ``group_share(answer_key())`` is the share of the rollouts that give the same answer, and
     ``when(group_share(answer_key()) > 0.5, 1, 0)`` the majority vote as a reward. A row that a policy-caused failure

@@ -32,7 +32,7 @@ class ConfigDiagnostic(Diagnostic):
 
     @property
     def file(self) -> str | None:
-        """The user's file that it is about; None for the command line, a recipe, a default."""
+        """The user's file that it is about. None for the command line, a recipe, a default."""
         match = _FILE_LINE.fullmatch(self.where)
         return match["file"] if match else None
 

@@ -78,7 +78,7 @@ def preflight(
 
 
 class Preflight:
-    """A check of a draft; afterwards :attr:`subject` is what it looked at."""
+    """A check of a draft. Afterwards :attr:`subject` is what it looked at."""
 
     def __init__(self, machine: Machine, lenient: bool, gpu: float | None, scores: Path | None) -> None:
         self.subject: Subject | None = None
