@@ -47,7 +47,7 @@ from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_
 from trainer_glue.verl.filtering import GroupFilter, check_metric, counts_of, settings_of
 from trainer_glue.verl.own import OWN, Trajectory, scored_mask, trajectory_of
 from trainer_glue.verl.rows import Row, batch_of, ground_truth_of, prompt_of, with_extra_fields
-from trainer_glue.verl.wire import PREFIX, SECTION, column_of, is_deferred, mean_costs, row_info, runs_in_sampler
+from trainer_glue.verl.wire import PREFIX, SECTION, column_of, cost_keys, is_deferred, mean_costs, row_info, runs_in_sampler
 
 _LATE: Final = RELATIVE | {"step"}
 """Needs of what the reward loop can't finish."""
@@ -305,8 +305,8 @@ class _Rows:
         """Give the rows that were scored here the extra info of the others: verl's validation shows and dumps it."""
         if not self.unseen:
             return
-        milliseconds = dict.fromkeys(self._program.terms, 0.0)
-        infos = [row_info(scores, i, milliseconds, none_for_nan=True) for i in self.unseen]
+        costs = {name: dict.fromkeys(cost_keys(name, node), 0.0) for name, node in self._program.terms.items()}
+        infos = [row_info(scores, i, costs, none_for_nan=True) for i in self.unseen]
         fields = [
             {"extra_fields": {**self._fields[i], "reward_extra_info": info}}
             for i, info in zip(self.unseen, infos, strict=True)
