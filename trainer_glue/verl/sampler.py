@@ -47,7 +47,16 @@ from trainer_glue.adapters.unscored import UNSCORED_LIMIT, check_unscored, fill_
 from trainer_glue.verl.filtering import GroupFilter, check_metric, counts_of, settings_of
 from trainer_glue.verl.own import OWN, Trajectory, scored_mask, trajectory_of
 from trainer_glue.verl.rows import Row, batch_of, ground_truth_of, prompt_of, with_extra_fields
-from trainer_glue.verl.wire import PREFIX, SECTION, column_of, cost_keys, is_deferred, mean_costs, row_info, runs_in_sampler
+from trainer_glue.verl.wire import (
+    PREFIX,
+    SECTION,
+    column_of,
+    cost_keys,
+    is_deferred,
+    mean_costs,
+    row_info,
+    runs_in_sampler,
+)
 
 _LATE: Final = RELATIVE | {"step"}
 """Needs of what the reward loop can't finish."""

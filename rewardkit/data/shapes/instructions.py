@@ -38,4 +38,5 @@ IFEVAL: Final = Shape(
     "ifeval",
     "instructions",
     ifeval_problem,
+    "follows()",
 )

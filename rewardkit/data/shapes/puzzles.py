@@ -43,4 +43,5 @@ COUNTDOWN: Final = Shape(
     "countdown",
     "puzzle",
     countdown_problem,
+    "countdown()",
 )

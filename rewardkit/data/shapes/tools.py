@@ -82,4 +82,5 @@ BFCL: Final = Shape(
     "bfcl",
     "tools",
     bfcl_problem,
+    "tool_call_match()",
 )
