@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from rewardkit import Batch, compile
-from tests.rewardkit.test_following import PAGES, instruction, response
+from tests.rewardkit.terms.test_following import PAGES, instruction, response
 
 
 def main() -> None:

@@ -5,6 +5,8 @@ from rewardkit.terms.answers import exact as exact
 from rewardkit.terms.answers import gsm8k as gsm8k
 from rewardkit.terms.answers import math_equal as math_equal
 from rewardkit.terms.answers import numeric as numeric
+from rewardkit.terms.boxes import iou as iou
+from rewardkit.terms.boxes import point_in_box as point_in_box
 from rewardkit.terms.claims import answer_key as answer_key
 from rewardkit.terms.claims import exactly_one_answer as exactly_one_answer
 from rewardkit.terms.countdown_terms import countdown as countdown
@@ -13,6 +15,7 @@ from rewardkit.terms.environment import column as column
 from rewardkit.terms.environment import turn_count as turn_count
 from rewardkit.terms.following import follows as follows
 from rewardkit.terms.group_judging import group_judge as group_judge
+from rewardkit.terms.gym_scores import reasoning_gym as reasoning_gym
 from rewardkit.terms.judging import judge as judge
 from rewardkit.terms.length_shaping import brevity as brevity
 from rewardkit.terms.length_shaping import cosine_length as cosine_length
@@ -26,13 +29,17 @@ from rewardkit.terms.patterns import match_count as match_count
 from rewardkit.terms.patterns import matches as matches
 from rewardkit.terms.patterns import starts_with as starts_with
 from rewardkit.terms.programs import code_tests as code_tests
+from rewardkit.terms.queries import sql_result as sql_result
 from rewardkit.terms.reward_models import reward_model as reward_model
 from rewardkit.terms.rubrics import criterion as criterion
 from rewardkit.terms.rubrics import row_criterion as row_criterion
 from rewardkit.terms.rubrics import row_rubric as row_rubric
 from rewardkit.terms.rubrics import rubric as rubric
 from rewardkit.terms.scripts import script_share as script_share
+from rewardkit.terms.similarity import bleu as bleu
+from rewardkit.terms.similarity import chrf as chrf
 from rewardkit.terms.similarity import fuzzy_match as fuzzy_match
+from rewardkit.terms.similarity import rouge_l as rouge_l
 from rewardkit.terms.similarity import token_f1 as token_f1
 from rewardkit.terms.structured import json_valid as json_valid
 from rewardkit.terms.structured import tool_call as tool_call

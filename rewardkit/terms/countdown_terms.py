@@ -74,7 +74,7 @@ def _expression(response: str) -> str | Status:
     if "<answer>" in said or "\\boxed" in said:
         answer = extract_math(response)
         return answer.text if isinstance(answer, Answer) else answer
-    return _LABEL.sub("", said.rpartition("\n")[2]).rstrip(".* ")
+    return str(_LABEL.sub("", said.rpartition("\n")[2])).rstrip(".* ")
 
 
 def _puzzle(ground_truth: Any) -> tuple[Fraction, list[int]]:
@@ -87,7 +87,7 @@ def _puzzle(ground_truth: Any) -> tuple[Fraction, list[int]]:
         raise ValueError(f"a {type(ground_truth).__name__}")
     if isinstance(inner := ground_truth.get("metadata"), Mapping):
         ground_truth = inner
-    numbers = next((ground_truth[key] for key in _NUMBERS if ground_truth.get(key) is not None), None)
+    numbers: Any = next((ground_truth[key] for key in _NUMBERS if ground_truth.get(key) is not None), None)
     numbers = numbers.tolist() if hasattr(numbers, "tolist") else numbers
     target = ground_truth.get("target")
     if not isinstance(numbers, list | tuple) or not numbers or any(n != int(n) or n < 0 for n in numbers):

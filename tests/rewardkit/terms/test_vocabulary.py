@@ -181,6 +181,11 @@ def test_wrong_parameters_are_refused_when_the_node_is_built(formula: str, word:
     [
         ("jsonschema", "json_valid('{\"minimum\": 77}')"),
         ("rapidfuzz.fuzz", "fuzzy_match()"),
+        ("rapidfuzz.distance", "rouge_l()"),
+        ("sacrebleu", "bleu()"),
+        ("sacrebleu", "chrf()"),
+        ("py3langid", "follows()"),
+        ("reasoning_gym.factory", "reasoning_gym('countdown')"),
         ("httpx", "judge(model='m')"),
     ],
 )

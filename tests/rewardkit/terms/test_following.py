@@ -185,7 +185,7 @@ def test_sentences(text: str, count: int) -> None:
 
 # Against the package if-verifiable, which is Google's code.
 
-PAGES = [*(Path(__file__).parents[2] / "docs").glob("*.md"), Path(__file__).parents[2] / "README.md"]
+PAGES = [*(Path(__file__).parents[3] / "docs").glob("*.md"), Path(__file__).parents[3] / "README.md"]
 WORDS = "the total of is he she answer step file reward formula time price response groups".split()  # noqa: SIM905
 
 

@@ -98,9 +98,9 @@ def test_ground_truths_in_every_shape() -> None:
     ]  # fmt: skip
     for shape in shapes:
         assert ALL(Batch(["<answer>(4*6) + (2-2)</answer>"], ground_truths=[shape])).total[0] == 1, shape
-    bad = ["", "no", {}, {"target": 24}, {"numbers": [4]}, {"target": "x", "numbers": [4]},
-           {"target": 4, "numbers": []}, {"target": 4, "numbers": ["a"]}, {"target": 4, "numbers": [float("inf")]}, {"target": True, "numbers": [4]},
-           "{", 24, [4, 6], {"target": 4, "numbers": [1.5]}]  # fmt: skip
+    bad: list[Any] = ["", "no", "{", 24, [4, 6], {}, {"target": 24}, {"numbers": [4]}]
+    bad += [{"target": target, "numbers": [4]} for target in ("x", True)]
+    bad += [{"target": 4, "numbers": numbers} for numbers in ([], ["a"], [float("inf")], [1.5])]
     for shape in bad:
         scores = ALL(Batch(["<answer>4</answer>"], ground_truths=[shape]))
         assert Status(int(scores.status[0])) is Status.BAD_GOLD, shape

@@ -1,0 +1,1 @@
+"""Queries against databases that nobody may change."""
