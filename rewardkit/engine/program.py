@@ -66,6 +66,11 @@ class Program:
         """What is logged beside the total: each term, and each node with a name; in the order of the formula."""
         return tuple(self._names)
 
+    @property
+    def named(self) -> Mapping[str, Expression]:
+        """The nodes that are logged, by their name."""
+        return self._names
+
     @cached_property
     def terms(self) -> Mapping[str, Expression]:
         """The formula's terms, by their name in the logs."""

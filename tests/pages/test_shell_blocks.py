@@ -29,8 +29,14 @@ BLOCKS = {page.name: blocks(page) for page in PAGES}
 CONSOLE = {name: [b for b in found if b.kind == "console"] for name, found in BLOCKS.items()}
 ELSEWHERE = {"pycon": "test_readme.py", "text": "an output or a signature"}
 """Kinds of blocks that are no part of a session."""
-LOOKED_AT = [("README.md", "yaml"), ("adding.md", "python"), ("adding.md", "json"), ("configuration.md", "bash")]
-"""Blocks that a test of their own looks at: test_readme.py, test_adding.py, test_judge.py."""
+LOOKED_AT = [
+    ("README.md", "yaml"),
+    ("adding.md", "python"),
+    ("adding.md", "json"),
+    ("configuration.md", "bash"),
+    ("groups.md", "yaml"),
+]
+"""Blocks that a test of their own looks at: test_readme.py, test_adding.py, test_judge.py, test_group_settings.py."""
 PYTHON = {"python": [], "pytest": ["-m", "pytest", "-q", "-p", "no:cacheprovider"]}
 FOUND = {
     ("README.md", "rewardkit audit"): 1,

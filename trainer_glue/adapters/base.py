@@ -79,8 +79,12 @@ class Adapter:
         """The scores of a batch; the first failure of each term goes to standard error."""
         with batch_budget():
             scores = self.program(batch)
-        self._failures.log(scores)
+        self.log_failures(scores)
         return scores
+
+    def log_failures(self, scores: Scores) -> None:
+        """Write the first failure of each term to standard error, once."""
+        self._failures.log(scores)
 
     def numbers(self, scores: Scores, row: int, *, no_value: float | None = None) -> dict[str, float]:
         """The numbers beside one row's reward: each name's own value, each term's status, and whether it is unscored.

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from rewardkit.batch import Batch
 from rewardkit.engine.detokenizer import Decoder
+from rewardkit.engine.scores import Scores
 from rewardkit.errors import CompileError, ConfigError, did_you_mean
 from rewardkit.turns import with_last_said
 from trainer_glue.adapters.base import Adapter, AnyReward, Trainer
@@ -104,17 +105,12 @@ class RewardFunction(Adapter):
             CompileError: a group is not whole.
             UnscoredError: more than ``unscored_limit`` of the rows have no score.
         """
-        scores = self.score(self._batch(prompts, completions, completion_ids, trainer_state, columns))
+        scores = self.score(self.batch_of(prompts, completions, completion_ids, trainer_state, columns))
         check_unscored(scores, self.unscored_limit)
-        if log_metric is not None:
-            for key, value in scores.summary().items():
-                log_metric(f"{PREFIX}/{key}", value)
-        if log_extra is not None:
-            for name, values in scores.values.items():
-                log_extra(name, values.tolist())
+        log(scores, log_metric, log_extra)
         return [None if gone else float(total) for total, gone in zip(scores.total, scores.unscored, strict=True)]
 
-    def _batch(
+    def batch_of(
         self,
         prompts: Sequence[Any],
         completions: Sequence[Any],
@@ -122,6 +118,7 @@ class RewardFunction(Adapter):
         state: Any,
         columns: Mapping[str, Sequence[Any]],
     ) -> Batch:
+        """What TRL handed over, as a batch."""
         truths = columns.get(self.ground_truth)
         if truths is None and "ground_truth" in self.program.needs:
             raise ConfigError(
@@ -168,3 +165,17 @@ class RewardFunction(Adapter):
                     f"{count} responses of one prompt came, and a group has {self.num_generations}: {prompt[:80]!r}",
                     hint="make per_device_train_batch_size a multiple of num_generations, so that no group is split",
                 )
+
+
+def log(
+    scores: Scores,
+    log_metric: Callable[[str, float], object] | None,
+    log_extra: Callable[[str, list[Any]], object] | None,
+) -> None:
+    """Hand TRL the metrics of a batch, and a column for each name, where it takes them."""
+    if log_metric is not None:
+        for key, value in scores.summary().items():
+            log_metric(f"{PREFIX}/{key}", value)
+    if log_extra is not None:
+        for name, values in scores.values.items():
+            log_extra(name, values.tolist())

@@ -9,9 +9,9 @@ from typing import Any, Final
 from rewardkit.algebra.expression import Expression
 from rewardkit.algebra.operation import short
 from rewardkit.algebra.operations.batch_zscore import BatchZscore
-from rewardkit.algebra.operations.choice import When
 from rewardkit.algebra.operations.groups import GroupZscore
 from rewardkit.algebra.operations.naming import unnamed
+from rewardkit.analysis.summands import summands
 from rewardkit.diagnostics import Severity
 from rewardkit.engine.loading import RewardSource
 from rewardkit.engine.program import Program
@@ -51,7 +51,7 @@ _Found = Iterator[tuple[str, Severity, str, str, str | None]]
 
 def _estimator(config: Mapping[str, Any], program: Program) -> _Found:
     estimator = dig(config, ESTIMATOR)
-    parts = [part for part, _ in _weighted(program.reward, 1.0)]
+    parts = [part for part, _ in summands(program.reward)]
     divides = estimator in _GRPO and dig(config, BY_STD) is not False
     scored = [p for p in parts if isinstance(unnamed(p).operation, GroupZscore)]
     if estimator == "gdpo" and dig(config, "trainer.use_v1") is not False:
@@ -106,19 +106,9 @@ def _filter(config: Mapping[str, Any], program: Program) -> _Found:
 def as_gdpo(node: Expression) -> str:
     """A formula with each part normalised within its group, as text."""
     terms: list[str] = []
-    for part, weight in _weighted(node, 1.0):
+    for part, weight in summands(node):
         own = repr(part) if isinstance(unnamed(part).operation, GroupZscore) else f"group_zscore({part!r})"
         size = "" if abs(weight) == 1 else f"{abs(weight):g} * "
         sign = ("- " if terms else "-") if weight < 0 else ("+ " if terms else "")
         terms.append(f"{sign}{size}{own}")
     return " ".join(terms)
-
-
-def _weighted(node: Expression, weight: float) -> Iterator[tuple[Expression, float]]:
-    """What a formula is the sum of, each part with its weight."""
-    below = None if isinstance(node.operation, When) else node.operation.addends(node, weight)
-    if below is None:
-        yield node, weight
-    else:
-        for operand, of in below:
-            yield from _weighted(operand, of)

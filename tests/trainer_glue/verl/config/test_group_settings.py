@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+import yaml
 
 from rewardkit import parse
 from rewardkit.engine.loading import load_reward
@@ -83,3 +87,13 @@ def test_dynamic_sampling(
 def test_a_formula_is_spelt_as_gdpo_takes_it(formula: str, gdpo: str) -> None:
     assert as_gdpo(parse(formula)) == gdpo
     parse(gdpo)
+
+
+def test_the_page_s_settings_are_those_that_nothing_is_said_of() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "groups.md").read_text()
+    dapo, gdpo = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    assert found("gsm8k()", **dapo["algorithm"]) == []
+    assert dapo["algorithm"]["filter_groups"]["enable"] is True
+    formula = gdpo["rewardkit"]["reward"]
+    assert found(formula, **gdpo["algorithm"]) == []
+    assert as_gdpo(parse("gsm8k() + 0.5 * ends_with('.?!')")) == formula
