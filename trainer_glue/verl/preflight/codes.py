@@ -63,6 +63,7 @@ register(
         "RKD708": (_ERROR, "the reward model is none that can be asked"),
         "RKD709": (_ERROR, "this machine can't shut programs in"),
         "RKD710": (_ERROR, "programs can get out of their sandbox"),
+        "RKD711": (_WARNING, "every response will be paid the same"),
         "RKD801": (_WARNING, "an environment variable that nothing reads any more"),
         "RKD802": (_ERROR, "an environment variable that stops the run"),
         "RKD901": (_WARNING, "the model's config could not be read: some checks were left out"),

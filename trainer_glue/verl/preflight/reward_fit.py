@@ -47,6 +47,18 @@ def check_reward_fit(subject: Subject) -> Iterator[ConfigDiagnostic]:
                 elif (gain := _gain(root, node, _within(root, subject))) > 0:
                     yield _unbounded(subject, node, limit, gain)
     yield from _own_warnings(subject, root)
+    yield from _constant(subject, root)
+
+
+def _constant(subject: Subject, root: Reward | TokenReward) -> Iterator[ConfigDiagnostic]:
+    """A formula that nothing within the run's limits can change: all groups are dead."""
+    total = bounds_given(root, _within(root, subject), {})[root]
+    if total.low == total.high:
+        limits = (
+            f"with {_RESPONSE}={subject.integer(_RESPONSE):,} " if bounds_given(root, {}, {})[root] != total else ""
+        )
+        message = f"{limits}every response is paid {total.low:g}: no group has a difference, and nothing is learned"
+        yield subject.diagnostic("RKD711", _REWARD, message, "see the formula's own diagnostics, or a larger limit")
 
 
 def _own_warnings(subject: Subject, root: Reward | TokenReward) -> Iterator[ConfigDiagnostic]:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.trainer_glue.verl.preflight.runs import found
 
-ABOUT_THE_FORMULA = ("RKD701", "RKD702", "RKD704")
+ABOUT_THE_FORMULA = ("RKD701", "RKD702", "RKD704", "RKD711")
 
 SOUND = [
     "gsm8k()",
@@ -74,6 +74,8 @@ UNSOUND = [
     ("gsm8k() - group_max(length(0.1, cap=20))", "RKD704"),
     ("gsm8k() + 0.1 * minimum(ends_with('.?!'), 2)", "RKD704"),
     ("gsm8k() + when(length(cap=1) > 2, 0.1, 0)", "RKD704"),
+    ("when(gsm8k(), 1, 1)", "RKD711"),
+    ("when(length() > 5000, 1, 0)", "RKD711"),
 ]
 
 
