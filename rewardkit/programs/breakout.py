@@ -23,6 +23,8 @@ from rewardkit.programs.outcome import Ending, Outcome
 
 _LIMITS: Final = Limits(cpu_seconds=0.5, wall_seconds=1.0, memory_mb=256, file_mb=1, output_chars=10_000)
 _THROUGH: Final = "got through"
+_STOPPED: Final = {Ending.CPU, Ending.WALL, Ending.MEMORY, Ending.OUTPUT, Ending.PROCESSES}
+"""By one limit or another: which one comes first depends on the machine."""
 
 
 class _Runs(Protocol):
@@ -165,25 +167,23 @@ def _access(sandbox: _Runs, host: _Host) -> Iterator[Attempt]:
 
 
 def _amounts(sandbox: _Runs) -> Iterator[Attempt]:
-    for name, program, endings in (
-        ("compute for ever", "while True: pass", {Ending.CPU}),
-        ("sleep for ever", "import time; time.sleep(600)", {Ending.WALL}),
-        ("fill memory", "held = []\nwhile True: held.append(bytearray(1 << 20))", {Ending.MEMORY}),
-        ("print for ever", "while True: print('x' * 1000)", {Ending.OUTPUT}),
+    for name, program in (
+        ("compute for ever", "while True: pass"),
+        ("sleep for ever", "import time; time.sleep(600)"),
+        ("fill memory", "held = []\nwhile True: held.append(bytearray(1 << 20))"),
+        ("print for ever", "while True: print('x' * 1000)"),
         (
             "fill the disk",
-            "import time\nfor n in range(8): open(str(n), 'wb').write(bytes(1 << 20))\ntime.sleep(0.5)",
-            {Ending.OUTPUT, Ending.RAISED},
+            "import time\nfor n in range(8): open(str(n), 'wb').write(bytes(1 << 20))\ntime.sleep(600)",
         ),
         (
             "start threads for ever",
             "import threading, time\nthreading.stack_size(1 << 15)\n"
-            "while True: threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
-            {Ending.PROCESSES, Ending.RAISED, Ending.MEMORY, Ending.CPU},
+            "while True: threading.Thread(target=time.sleep, args=(600,), daemon=True).start()",
         ),
     ):
         outcome = sandbox.run(program, "", _LIMITS)
-        yield Attempt(name, outcome.ending in endings, _seen(outcome))
+        yield Attempt(name, outcome.ending in _STOPPED, _seen(outcome))
 
 
 def _came(wait: Callable[[], object]) -> bool:

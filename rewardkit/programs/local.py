@@ -119,7 +119,7 @@ class LocalSandbox:
         """Be one of the ``size`` that run."""
         self.forget_after_fork()
         with self._free:
-            self._free.wait_for(lambda: self._running + n <= self.size)
+            self._free.wait_for(lambda: self._running == 0 or self._running + n <= self.size)
             self._running += n
         try:
             yield

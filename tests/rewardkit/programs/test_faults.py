@@ -70,7 +70,7 @@ def test_processes_are_hit_at_random_and_no_verdict_is_another_rows(
                 hits += 1
 
     def row(x: int) -> tuple[int, Outcome]:
-        limits = Limits(wall_seconds=2, memory_mb=512)
+        limits = Limits(wall_seconds=20 if number is signal.SIGKILL else 3, memory_mb=512)
         if x % 3 == 0:
             return x, own_sandbox.run(ECHO, str(x), limits)
         with own_sandbox.open(CALLED, limits) as session:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,17 +92,24 @@ ENDS = [
     ("import ctypes\nctypes.string_at(0)", Ending.CRASHED, "SIGSEGV"),
     (
         "import threading, time\nthreading.stack_size(1 << 16)\n"
-        "for _ in range(60): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\ntime.sleep(9)",
+        "for _ in range(60): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\ntime.sleep(60)",
         Ending.PROCESSES,
         "threads",
     ),
 ]
-SHORT = Limits(cpu_seconds=0.5, wall_seconds=1.5, memory_mb=512, file_mb=4, output_chars=20_000)
+ROOMY = Limits(cpu_seconds=20, wall_seconds=120, memory_mb=256, file_mb=4, output_chars=20_000)
+
+
+def limits_for(ending: Ending) -> Limits:
+    """Such that a busy machine meets no other limit first."""
+    if ending is Ending.CPU:
+        return replace(ROOMY, cpu_seconds=0.3)
+    return replace(ROOMY, wall_seconds=0.5) if ending is Ending.WALL else ROOMY
 
 
 @pytest.mark.parametrize(("program", "ending", "reason"), ENDS)
 def test_how_a_program_ends_is_told(sandbox: LocalSandbox, program: str, ending: Ending, reason: str) -> None:
-    outcome = sandbox.run(program, "", SHORT)
+    outcome = sandbox.run(program, "", limits_for(ending))
     assert (outcome.ending, outcome.value) == (ending, None), outcome
     assert reason in outcome.reason
     assert outcome.reason not in ("", "it gave no answer")
@@ -109,14 +118,15 @@ def test_how_a_program_ends_is_told(sandbox: LocalSandbox, program: str, ending:
 @pytest.mark.parametrize(("program", "ending", "reason"), ENDS)
 def test_how_a_call_ends_is_told(sandbox: LocalSandbox, program: str, ending: Ending, reason: str) -> None:
     """The same, by loading the program and by calling a function."""
-    with sandbox.open(program, SHORT) as session:
+    limits = limits_for(ending)
+    with sandbox.open(program, limits) as session:
         assert session.call("f").ending is ending
     body = "\n".join("    " + line for line in program.splitlines())
     try:
         compile(program, "", "exec")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return
-    with sandbox.open(f"def f():\n{body}", SHORT) as session:
+    with sandbox.open(f"def f():\n{body}", limits) as session:
         outcome = session.call("f", fresh=False)
         assert outcome.ending is ending, outcome
         again = session.call("f", fresh=False)
@@ -171,6 +181,23 @@ def test_an_answer_has_a_length(any_sandbox: LocalSandbox, limits: Limits) -> No
             assert session.call("f", [20_001], fresh=fresh).ending is Ending.OUTPUT
 
 
+def test_sessions_that_keep_a_process_keep_nobody_waiting(own_sandbox: LocalSandbox, limits: Limits) -> None:
+    with contextlib.ExitStack() as stack:
+        sessions = [stack.enter_context(own_sandbox.open("def f(x): return x", limits)) for _ in range(5)]
+        assert [session.call("f", [i], fresh=False).value for i, session in enumerate(sessions)] == [0, 1, 2, 3, 4]
+        assert own_sandbox.run("print(1)", "", limits).output == "1\n"
+        assert own_sandbox.check("def f(x): return x", "assert f(1) == 1", "f", limits).value is True
+        assert [session.call("f", [i], fresh=False).value for i, session in enumerate(sessions)] == [0, 1, 2, 3, 4]
+    assert len(own_sandbox.processes()) == own_sandbox.size
+
+
+def test_one_place_is_enough_for_a_test_of_another_process(any_sandbox: LocalSandbox, limits: Limits) -> None:
+    sandbox = LocalSandbox(any_sandbox.name, size=1)  # type: ignore[arg-type]
+    assert sandbox.check("def f(x): return x", "assert f(1) == 1", "f", limits).value is True
+    sandbox.close()
+    assert sandbox.processes() == []
+
+
 def test_what_a_call_printed_is_its_own(any_sandbox: LocalSandbox, limits: Limits) -> None:
     with any_sandbox.open("def f(x): print(x); return 1 / x", limits) as session:
         outcomes = [session.call("f", [x], fresh=False) for x in (1, 0, 2)]
@@ -215,7 +242,7 @@ CHECK = "def check(candidate):\n    for x in range(50):\n        assert candidat
     ],
 )
 def test_a_test_of_another_process(sandbox: LocalSandbox, program: str, test: str, outcome: tuple[Ending, Any]) -> None:
-    came = sandbox.check(program, test, "f", SHORT)
+    came = sandbox.check(program, test, "f", limits_for(outcome[0]))
     assert (came.ending, came.value) == outcome, came
 
 
