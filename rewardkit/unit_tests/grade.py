@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 from rewardkit.batch import Score, Status
@@ -22,6 +23,9 @@ Pay = Literal["all", "share"]
 
 MOST_TIMEOUTS: Final = 3
 """Tests of one program that may run into the time limit; what comes after them counts as failed and isn't run."""
+
+
+_KEPT_CHARS: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,18 @@ def _run_all(
 
 
 def _read(ground_truth: object) -> Tests | Score:
+    """The tests of a ground truth; those of short texts are kept, since a reward loop scores row by row."""
+    if isinstance(ground_truth, str) and len(ground_truth) <= _KEPT_CHARS:
+        return _kept(ground_truth)
+    return _read_anew(ground_truth)
+
+
+@lru_cache(maxsize=256)
+def _kept(ground_truth: str) -> Tests | Score:
+    return _read_anew(ground_truth)
+
+
+def _read_anew(ground_truth: object) -> Tests | Score:
     try:
         return read_tests(ground_truth)
     except BadTests as why:

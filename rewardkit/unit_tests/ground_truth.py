@@ -250,6 +250,8 @@ def _is_call(case: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
 
 
 def _printed(inputs: Sequence[Any], outputs: Sequence[Any], data: Mapping[str, Any]) -> PrintedTests:
+    if data.get("interaction_format") or data.get("input_mode") == "file":
+        raise BadTests("its programs talk with a judge, or read files; expected standard input and output")
     cases = tuple(
         Printed(_lines(given, "an input"), _lines(expected, "an output"))
         for given, expected in zip(inputs, outputs, strict=True)

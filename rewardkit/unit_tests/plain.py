@@ -71,6 +71,34 @@ def _remainder(one: Any, other: Any) -> Any:
     return one % other
 
 
+class Approximately:
+    """What `pytest.approx` makes of a number, or of a list or dict of them, with its default tolerances."""
+
+    def __init__(self, expected: Any, rel: float = 1e-6, abs: float = 1e-12) -> None:  # noqa: A002
+        self._expected, self._relative, self._absolute = expected, rel, abs
+
+    def __eq__(self, value: object) -> bool:
+        expected = self._expected
+        if isinstance(expected, list | tuple):
+            same = type(value) is type(expected) and len(value) == len(expected)
+            return same and all(self._each(e) == v for v, e in zip(value, expected, strict=True))  # type: ignore[call-overload]
+        if isinstance(expected, dict):
+            return (
+                isinstance(value, dict)
+                and value.keys() == expected.keys()
+                and all(self._each(e) == value[key] for key, e in expected.items())
+            )
+        if not isinstance(value, int | float | complex) or not isinstance(expected, int | float | complex):
+            return bool(value == expected)
+        distance = max(self._relative * abs(expected), self._absolute)
+        return bool(value == expected) or (math.isfinite(abs(expected)) and abs(value - expected) <= distance)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _each(self, expected: Any) -> Approximately:
+        return Approximately(expected, self._relative, self._absolute)
+
+
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     **{f.__name__: f for f in (abs, all, any, bool, divmod, isinstance, len, max, min, repr, round, sorted, sum, type)},
     **{f.__name__: f for f in (ord, chr, list, tuple, str, int, float, complex)},

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from rewardkit.batch import Status
 from rewardkit.programs.limits import Limits
-from rewardkit.programs.outcome import Ending
+from rewardkit.programs.outcome import Ending, Outcome
 from rewardkit.programs.sandbox import Sandbox, Session
 from rewardkit.unit_tests.cases import PASSED, BadTests, Result, Rules, stopped
 from rewardkit.unit_tests.response import completed
@@ -21,6 +21,7 @@ from rewardkit.unit_tests.splitting import (
     Assertion,
     Call,
     Names,
+    NoValue,
     Script,
     Splitter,
     Unsplittable,
@@ -98,19 +99,20 @@ class ScriptTests:
         return stopped(outcome) if outcome.ending is Ending.BROKEN else result
 
 
-class _Stopped(Exception):
+class _Stopped(NoValue):
     """A call gave no value."""
 
-    def __init__(self, result: Result) -> None:
-        super().__init__(result.reason)
-        self.result = result
+    def __init__(self, outcome: Outcome) -> None:
+        self.result = stopped(outcome)
+        raised = outcome.reason.partition(":")[0] if outcome.ending is Ending.RAISED else ""
+        super().__init__(self.result.reason, raised)
 
 
 def _steps(script: Script, session: Session) -> Generator[Result]:
     def ask(call: Call) -> Any:
         outcome = session.call(call.function, call.args, dict(call.kwargs), fresh=not script.has_state)
         if outcome.ending is not Ending.VALUE:
-            raise _Stopped(stopped(outcome))
+            raise _Stopped(outcome)
         return outcome.value
 
     for step in script.steps:
@@ -240,12 +242,20 @@ class _Reader:
             parts = self._split()
         except Unsplittable as why:
             parts = (self._whole(str(why)),)
-        imports = "\n".join(line for line in dict.fromkeys(self._names.imports.values()) if not _is_standard(line))
+        imports = self._imports(parts)
         entry = self._entry or self._only_name()
         made = ScriptTests(entry, parts, self._prompt, self._header, self._setup, imports)
         if not len(made):
             raise BadTests("the test code tests nothing")
         return made
+
+    def _imports(self, parts: Sequence[Script | Check]) -> str:
+        """The imports beside the standard library without which no program could pass."""
+        lines = [line for line in dict.fromkeys(self._names.imports.values()) if not _is_standard(line)]
+        if not any(isinstance(part, Check) for part in parts):
+            inside = "\n".join((ast.unparse(self._above), *(part.footer for part in parts)))
+            lines = [line for line in lines if line in inside]
+        return "\n".join(lines)
 
     def _split(self) -> tuple[Script | Check, ...]:
         parts: list[Script | Check] = []

@@ -13,12 +13,24 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rewardkit.unit_tests.plain import BINARY, COMPARED, FUNCTIONS, GATHERING, MATH, TYPES, UNARY, is_plain, method
+from rewardkit.unit_tests.plain import (
+    BINARY,
+    COMPARED,
+    FUNCTIONS,
+    GATHERING,
+    MATH,
+    TYPES,
+    UNARY,
+    Approximately,
+    is_plain,
+    method,
+)
 
 PREFIX: Final = "_rewardkit_"
 """What the names of the functions behind a program's code begin with."""
@@ -66,6 +78,18 @@ class Unsplittable(Exception):
     """A part of test code that can't be split; the text says which."""
 
 
+class NoValue(Exception):
+    """A call of the program gave no value.
+
+    Attributes:
+        raised: the name of the exception that left it; empty where it ended in another way.
+    """
+
+    def __init__(self, reason: str, raised: str = "") -> None:
+        super().__init__(reason)
+        self.raised = raised
+
+
 class _NotConstant(Exception):
     """An expression's value depends on the program."""
 
@@ -108,8 +132,13 @@ class Names:
         if name is None or name in self.helpers or name in self.imports:
             return False
         if self.entry:
-            return name in self.aliases or name == root_name(ast.parse(self.entry, mode="eval").body)
+            return name in self.aliases or name == _root_of(self.entry)
         return name not in _BUILTINS and name != "math"
+
+
+@functools.lru_cache(maxsize=64)
+def _root_of(entry: str) -> str | None:
+    return root_name(ast.parse(entry, mode="eval").body)
 
 
 def root_name(node: ast.expr) -> str | None:
@@ -170,6 +199,11 @@ class Splitter:
                 self._do(node, moved=True)
             case ast.AugAssign() | ast.Delete() if self._is_inside(node):
                 self._do(node)
+            case ast.With(items=[ast.withitem(ast.Call(func, [ast.Name(id=name)], []), None)], body=[ast.Expr(inner)]):
+                if ast.unparse(func) != "pytest.raises" or not self._is_programs(root_name(inner)):
+                    raise Unsplittable(f"`{shown(node)}`")
+                call = self._asked(inner)
+                self.steps.append(Assertion(lambda ask: _raises(ask, call, name), shown(node)))
             case ast.For(orelse=[]):
                 self._unroll(node)
             case _:
@@ -431,6 +465,9 @@ class Splitter:
             case ast.Call(func=ast.Name(id=name), args=[ast.Call() as given]) if name in GATHERING:
                 if self._is_programs(root_name(given)) and not self._is_shadowed(name):
                     return self._asked(node)
+            case ast.Call(func=ast.Attribute(ast.Name("asyncio"), "run"), args=[ast.Call() as given], keywords=[]):
+                if self._is_programs(root_name(given)):
+                    return self._asked(node)
         args = [self.expression(arg) for arg in node.args]
         if any(k.arg is None or k.arg == "key" for k in node.keywords):
             raise Unsplittable(f"`{shown(node)}`")
@@ -440,6 +477,8 @@ class Splitter:
                 function = FUNCTIONS[name]
             case ast.Attribute(value=ast.Name(id="math"), attr=name) if callable(MATH.get(name)) and self._is_math():
                 function = MATH[name]
+            case ast.Attribute(value=ast.Name(id="pytest"), attr="approx") if "pytest" in self._names.imports:
+                function = Approximately
             case ast.Name(id="isclose") if self._names.imports.get("isclose") == "from math import isclose":
                 function = MATH["isclose"]
             case ast.Attribute(value=value, attr=name) if not kwargs and root_name(value) not in self._names.imports:
@@ -448,6 +487,20 @@ class Splitter:
             case _:
                 raise Unsplittable(f"`{shown(node)}`")
         return lambda ask: function(*(arg(ask) for arg in args), **{k: value(ask) for k, value in kwargs.items()})
+
+
+def _raises(ask: Ask, call: Expression, expected: str) -> bool:
+    """Whether a call raises an exception of a class, which is known by its name alone."""
+    try:
+        call(ask)
+    except NoValue as why:
+        if not why.raised:
+            raise
+        known = [getattr(builtins, name, None) for name in (why.raised, expected)]
+        if all(isinstance(c, type) for c in known) and issubclass(known[0], known[1]):  # type: ignore[arg-type]
+            return True
+        return why.raised == expected or expected == "Exception"
+    return False
 
 
 def _joined(values: Sequence[Expression], is_and: bool) -> Expression:

@@ -140,6 +140,7 @@ REFUSED = [
     ({"inputs": ["1"], "outputs": ["1"], "fn_name": "f()"}, "name of a function"),
     ({"test_cases": [{"input": "1", "output": "1", "type": "functional"}]}, "neither `fn_name` nor"),
     ({"test_cases": [{"input": "1", "output": "1"}, {"input": "1", "output": "1", "fn_name": "f"}]}, "several kinds"),
+    ({"inputs": ["1"], "outputs": ["1"], "input_mode": "file"}, "read files"),
     ({"inputs": ["1"], "outputs": ["1"], "checker": "magic"}, "expected its source, or one of tokens"),
     ({"public_test_cases": "[]", "private_test_cases": PICKLED, "metadata": "{}"}, "never opened"),
     ({"test": "def check(candidate): pass", "entry_point": "f"}, "tests nothing"),

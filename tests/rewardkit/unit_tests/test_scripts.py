@@ -93,6 +93,19 @@ SPLIT = [
     ("assert f(10 ** 3) == 10 ** 6", "def f(x): return x * x", "def f(x): return x"),
     ("assert f('%s') == 'a' * 3", "def f(x): return 'aaa'", "def f(x): return 'a'"),
     ("assert round(f(1), 2) == 0.33", "def f(x): return 1 / 3", "def f(x): return 0.3"),
+    ("import pytest\nassert f(2) == pytest.approx(1.414, abs=1e-3)", "def f(x): return x**0.5", "def f(x): return 1.4"),
+    ("import pytest\nassert f(2) == pytest.approx([1, 2])", "def f(x): return [1, 2.0]", "def f(x): return [1]"),
+    (
+        "import pytest\nwith pytest.raises(ValueError):\n    f(-1)",
+        "def f(x): raise ValueError(x)",
+        "def f(x): raise KeyError(x)",
+    ),
+    ("import pytest\nwith pytest.raises(LookupError):\n    f(-1)", "def f(x): return [][x]", "def f(x): return x"),
+    (
+        "import asyncio\nassert asyncio.run(f(2)) == 4",
+        "async def f(x): return x * x",
+        "async def f(x): return x",
+    ),
     ("assert list(f(3)) == [0, 1, 2]", "def f(n): yield from range(n)", "def f(n): yield n"),
     ("assert sorted(f(2), reverse=True) == [1, 0]", "def f(n): return map(int, '01')", "def f(n): return [1]"),
     ("assert all([f(1), f(2)])", "def f(x): return x", "def f(x): return x - 1"),
@@ -235,11 +248,12 @@ def test_values_made_to_be_slow_are_refused_and_no_error() -> None:
 
 def test_tests_whose_own_imports_fail_are_not_blamed_on_the_program() -> None:
     for test in (
-        "import nowhere\nassert f(1) == 2",
         "import nowhere\nassert nowhere.same(f(1), 2)",
         "from nowhere import thing\nassert f(thing) == 1",
     ):
         got, _ = results(read_scripts(test), "def f(x): return x")
         assert got[0].status is Status.BAD_GOLD and "nowhere" in got[0].reason
+    got, _ = results(read_scripts("import nowhere\nassert f(1) == 2"), "def f(x): return x")
+    assert got[0].status is Status.SCORED, "an import that no test needs"
     got, _ = results(read_scripts("import math\nassert math.floor(f(1)) == 2"), "import nowhere\ndef f(x): return x")
     assert got[0].status is Status.SCORED and not got[0].passed
