@@ -265,3 +265,81 @@ def test_laws_are_tried_on_programs_that_pass_and_that_fail() -> None:
     outcomes = check(code_tests(), Law("look", "Looks.", look), examples=25)
     assert [outcome.law.name for outcome in outcomes if not outcome.kept] == []
     assert seen == {(Status.SCORED, 1.0), (Status.SCORED, 0.0), (Status.NO_ANSWER, 0.0)}
+
+
+ASSERTIONS = [
+    "assert f(3) == 271828",
+    "assert abs(f(4) - 3141.59) < 0.01",
+    "assert set(f(5)) == {271, 828}",
+    "assert sorted(f(6)) == [271, 828]",
+    "assert f(7) is True and f(8) == 'seven'",
+]
+CHEATS = {
+    "equal to everything": """class A:
+    def __eq__(s, o): return True
+    __hash__ = None
+def f(x): return A()""",
+    "an int that is": """class A(int):
+    def __eq__(s, o): return True
+    __hash__ = int.__hash__
+    __lt__ = __eq__
+    def __abs__(s): return s
+    def __sub__(s, o): return s
+def f(x): return A(x)""",
+    "a list that is": """class A(list):
+    def __eq__(s, o): return True
+def f(x): return A()""",
+    "exit": "import os\ndef f(x): os._exit(0)",
+    "exit at once": "import sys\nsys.exit(0)",
+    "exit by a thread": """import os, threading
+threading.Thread(target=lambda: os._exit(0)).start()
+def f(x): return x""",
+    "builtins": """import builtins
+for n in ('abs', 'set', 'sorted', 'len', 'isinstance', 'all', 'bool', 'print'):
+    setattr(builtins, n, lambda *a, **k: True)
+def f(x): return x""",
+    "frames": """import sys
+def f(x):
+    frame = sys._getframe()
+    while frame:
+        for v in frame.f_locals.values():
+            if v in (271828, 'seven'): return v
+        frame = frame.f_back""",
+    "memory": """import gc
+want = int('271828'[:])
+def f(x):
+    for o in gc.get_objects():
+        if isinstance(o, (list, tuple, dict)):
+            for v in (o.values() if isinstance(o, dict) else o):
+                if type(v) is int and v == want and v is not want: return v""",
+    "its source": """import linecache
+def f(x):
+    text = ''.join(line for entry in linecache.cache.values() for line in entry[2])
+    return int('271828') if text.count('271828') > 2 else None""",
+    "the answer's form": """import os
+def f(x):
+    for fd in range(64):
+        try: os.write(fd, b'["value", 271828]\\n')
+        except OSError: pass
+    return x""",
+    "the functions behind it": """def f(x):
+    for n in [n for n in globals() if n.startswith('_rewardkit')]:
+        globals()[n] = lambda *a: True
+    return x""",
+    "modules": """import sys
+sys.modules['pytest'] = sys.modules['math'] = sys.modules[__name__]
+isclose = lambda *a, **k: True
+def f(x): return x""",
+    "raises": "def f(x): raise AssertionError('passed')",
+    "json": "import json\njson.dumps = lambda *a, **k: '[\"value\", 271828]'\ndef f(x): return x",
+}
+
+
+def test_programs_that_cheat_are_not_paid_and_leave_others_unharmed() -> None:
+    right = "def f(x): return {3: 271828, 4: 3141.59, 5: [271, 828, 271], 6: {828, 271}, 7: True, 8: 'seven'}[x]"
+    codes = [right, *CHEATS.values(), right + "\n# again"]
+    check = "\n    ".join(("def check(g):", *(line.replace(" f(", " g(") for line in ASSERTIONS)))
+    for truth in (ASSERTIONS, {"test": check, "entry_point": "f"}):
+        got = scored("code_tests(pay='share', cpu_seconds=1)", codes, truth)
+        paid = dict(zip(["right", *CHEATS, "right again"], [value for _, value, _ in got], strict=True))
+        assert paid == {"right": 1, **dict.fromkeys(CHEATS, 0), "right again": 1}
