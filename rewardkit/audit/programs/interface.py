@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from rewardkit.unit_tests.cases import BadTests
+from rewardkit.unit_tests.ground_truth import read_tests
+from rewardkit.unit_tests.printed import PrintedTests
+from rewardkit.unit_tests.returned import ReturnedTests
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,58 +45,32 @@ class Interface:
 
 
 def interface_of(ground_truth: Any) -> Interface | None:
-    """The interface of a ground truth of tests; None where it is none.
+    """The interface of a ground truth of tests, in the shapes of :mod:`rewardkit.unit_tests.ground_truth`.
 
-    Read are the shapes that data sets have: ``inputs`` and ``outputs``, with ``fn_name`` or without; ``test`` and
-    ``entry_point``; a list of ``assert`` statements. Each may be an object or its JSON.
+    None where it holds no tests, or tests of more than one function.
     """
-    value = _plain(ground_truth)
-    if isinstance(value, Mapping):
-        if "inputs" in value and "outputs" in value:
-            return _of_pairs(value)
-        if isinstance(value.get("test"), str) and isinstance(value.get("entry_point"), str):
-            entry = value["entry_point"]
-            return Interface(entry, tuple(_asserted(value["test"], {"candidate", entry})))
-        value = next((value[key] for key in ("asserts", "test_list", "tests") if key in value), None)
-    if isinstance(value, Sequence) and not isinstance(value, str) and value:
-        if all(isinstance(line, str) and "assert" in line for line in value):
-            entry = next(filter(None, map(_called, value)), None)
-            return None if entry is None else Interface(entry, tuple(_asserted("\n".join(value), {entry})))
-        if all(isinstance(case, Mapping) and {"input", "output"} <= case.keys() for case in value):
-            return Interface(None, tuple(Case(str(case["input"]), str(case["output"])) for case in value))
-    return None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return None
-    return value
-
-
-def _of_pairs(value: Mapping[str, Any]) -> Interface | None:
-    entry = value.get("fn_name")
-    inputs, outputs = value["inputs"], value["outputs"]
-    if not isinstance(inputs, Sequence) or not isinstance(outputs, Sequence) or len(inputs) != len(outputs):
+    if ground_truth is None or isinstance(ground_truth, int | float):
         return None
-    if entry is None:
-        return Interface(None, tuple(Case(_text(i), _text(o)) for i, o in zip(inputs, outputs, strict=True)))
     try:
-        return Interface(str(entry), tuple(map(_call, inputs, outputs)))
-    except ValueError:
-        return Interface(str(entry), ())
+        tests = read_tests(ground_truth)
+    except BadTests:
+        return None
+    if isinstance(tests, PrintedTests):
+        return Interface(None, tuple(Case(case.stdin, case.expected) for case in tests.cases))
+    if isinstance(tests, ReturnedTests):
+        return Interface(tests.calls, tuple(Case(case.args, case.expected[0]) for case in tests.cases))
+    if not tests.calls:
+        return None
+    return Interface(tests.calls, tuple(_asserted(_source(ground_truth), {"candidate", tests.calls})))
 
 
-def _text(value: Any) -> str:
+def _source(value: Any) -> str:
+    """The test code of a ground truth."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        value = json.loads(value)
+    if isinstance(value, Mapping):
+        value = next((value[key] for key in ("test", "test_list", "assert_case", "tests") if key in value), "")
     return value if isinstance(value, str) else "\n".join(map(str, value))
-
-
-def _call(given: Any, expected: Any) -> Case:
-    """A call whose arguments stand one a line as JSON, or in a list."""
-    arguments = [json.loads(line) for line in given.split("\n")] if isinstance(given, str) else list(given)
-    return Case(tuple(arguments), json.loads(expected) if isinstance(expected, str) else expected)
 
 
 def _asserted(source: str, names: set[str]) -> Iterator[Case]:
@@ -111,18 +90,3 @@ def _asserted(source: str, names: set[str]) -> Iterator[Case]:
                 yield Case(tuple(map(ast.literal_eval, call.args)), ast.literal_eval(test.comparators[0]))
             except ValueError:
                 continue
-
-
-def _called(line: str) -> str | None:
-    """The function that an assert is about: the first that it calls and that is not a builtin's wrapper."""
-    try:
-        tree = ast.parse(line)
-    except SyntaxError:
-        return None
-    names = [n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
-    return next((name for name in names if name not in _WRAPPERS), names[0] if names else None)
-
-
-_WRAPPERS = frozenset(
-    {"set", "sorted", "list", "tuple", "len", "abs", "round", "sum", "str", "int", "float", "isclose"}
-)
