@@ -54,7 +54,7 @@ def evidence(
         pay=float(pays[0]),
         parts={k: float(v[0]) for k, v in by_part.items() if v[0] or v[1]},
         says=attempt.says,
-        truth=problem.truth.text,
+        truth=problem.truth.shown,
         honest=right,
         honest_pay=float(pays[1]),
         honest_parts={k: float(v[1]) for k, v in by_part.items() if v[0] or v[1]},

@@ -49,6 +49,11 @@ class GroundTruth:
     kind: Kind
 
     @property
+    def shown(self) -> str:
+        """The answer, or what stands for it, for a report."""
+        return self.text
+
+    @property
     def wrong(self) -> tuple[str, ...]:
         """Answers that are not the ground truth: the plainest first."""
         if self.kind is Kind.CHOICE:

@@ -41,7 +41,7 @@ def resources(
     took = "too long, and was stopped" if math.isinf(seconds) else f"{seconds:.1f} s"
     many = sum(s >= SLOW_S for s, _, _ in measured)
     others = f"; so do {many - 1} more" if many > 1 else ""
-    shown = Evidence(attempt.text, math.nan, {}, attempt.says, problem.truth.text, honest, math.nan, {})
+    shown = Evidence(attempt.text, math.nan, {}, attempt.says, problem.truth.shown, honest, math.nan, {})
     message = f"{attempt.name} of {len(attempt.text):,} characters took {took}{others}" + (
         f" ({reason})" if reason else ""
     )

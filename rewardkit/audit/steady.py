@@ -112,7 +112,7 @@ def not_deterministic(change: Change, problem: Problem) -> AuditDiagnostic:
     """The diagnostic that a change is."""
     whose = "a right answer" if change.right else "a wrong answer, or none,"
     message = f"{whose} is paid {' or '.join(f'{p:.4g}' for p in change.pays)}: it changed {change.why}"
-    shown = Evidence(change.text, change.pays[-1], {}, whose, problem.truth.text, change.text, change.pays[0], {})
+    shown = Evidence(change.text, change.pays[-1], {}, whose, problem.truth.shown, change.text, change.pays[0], {})
     fix = "pay a text by nothing but itself and its row: no random numbers, no clock, nothing kept between calls"
     return AuditDiagnostic("not-deterministic", message, hint=fix, family="determinism", evidence=shown, rows=1)
 

@@ -21,6 +21,11 @@ class ProgramTruth(GroundTruth):
     interface: Interface
 
     @property
+    def shown(self) -> str:
+        """What is tested, for a report."""
+        return "tests of its output" if self.interface.entry is None else f"tests of {self.interface.entry}"
+
+    @property
     def wrong(self) -> tuple[str, ...]:
         """Programs that don't solve the task."""
         return wrong(self.interface)
