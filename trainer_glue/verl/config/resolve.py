@@ -157,7 +157,7 @@ def resolve(
     diagnostics += check_integration(config, written)
     if paid_by is not None:
         wire_reward(config, paid_by)
-    diagnostics += check_reward_model(config, written)
+        diagnostics += check_reward_model(config, written)
     diagnostics += wire_template(config, own, written)
     made, file_diagnostics = wire_files(config, own, written)
     present = cpu.accelerator_present() if accelerator is None else accelerator
