@@ -13,6 +13,7 @@ Exit code 2, and one line, where there is no GPU. `--device cpu` runs the same s
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import shutil
 import socket
@@ -45,11 +46,11 @@ def main() -> int:
 
 def lacks(device: str) -> str | None:
     """What is missing to run on a device, in one line, or None."""
-    try:
-        import torch
-        import verl  # noqa: F401
-    except ModuleNotFoundError as e:
-        return f"{e.name} is not installed: pip install 'rewardkit-rl[verl]'"
+    for name in ("torch", "verl"):
+        if importlib.util.find_spec(name) is None:
+            return f"{name} is not installed: pip install 'rewardkit-rl[verl]'"
+    import torch
+
     if device == "cuda" and not torch.cuda.is_available():
         return f"no GPU that torch {torch.__version__} can use: nothing was tried"
     return None

@@ -78,11 +78,9 @@ def test_it_is_a_small_llama_with_the_llama_3_format(assets: TinyAssets) -> None
 def test_the_prompts_fit_the_recipe(assets: TinyAssets) -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(assets.model)
     for path in (assets.train, assets.val):
-        for row in pq.read_table(path).to_pylist():
-            ids = tokenizer.apply_chat_template(
-                row["prompt"], add_generation_prompt=True, tokenize=True, return_dict=False
-            )
-            assert len(ids) <= recipe()["data"]["max_prompt_length"]
+        prompts = pq.read_table(path)["prompt"].to_pylist()
+        ids = tokenizer.apply_chat_template(prompts, add_generation_prompt=True, tokenize=True, return_dict=False)
+        assert len(ids) == len(prompts) and max(map(len, ids)) <= recipe()["data"]["max_prompt_length"]
 
 
 def test_the_recipes_row_count_is_the_datas(assets: TinyAssets) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,19 @@ import pytest
 pytest.importorskip("verl", reason="verl is not installed")
 pytest.importorskip("pyarrow")
 
+import omegaconf
+
 from trainer_glue.verl.config.ask_verl import ask
+
+
+@pytest.fixture(scope="session", autouse=True)
+def parsed_once() -> Iterator[None]:
+    """OmegaConf parses each interpolation of verl's config anew for each config: here the same ones once."""
+    with pytest.MonkeyPatch.context() as patched:
+        parse = functools.cache(omegaconf.grammar_parser.parse)
+        for module in (omegaconf.base, omegaconf._utils):
+            patched.setattr(module, "parse", parse)
+        yield
 
 
 class VerlHere:

@@ -70,7 +70,7 @@ def test_a_reward_travels_in_the_arguments(kind: str, rewards: dict[str, str]) -
     assert load_class_from_fqn(agent_loop).__mro__[1] is AgentLoopManagerTQ
 
 
-@pytest.mark.parametrize("accelerator", [True, False])
+@pytest.mark.parametrize("accelerator", [True, pytest.param(False, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", recipe_names())
 def test_the_command_by_hand_is_the_same_run(name: str, accelerator: bool, tmp_path: Path) -> None:
     resolved = resolve(name, ["data.train_files=a.parquet", "model.path=org/m"], reward="gsm8k()", dry_run=True,
