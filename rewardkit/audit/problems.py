@@ -64,7 +64,7 @@ def read_problems(path: Path, most: int) -> tuple[Problem, ...]:
     """Problems of a file, spread evenly over its first rows, each ground truth once where there are enough.
 
     Raises:
-        DataError: no such file, a row that can't be read, or no row with a usable ground truth.
+        DataError: no such file, no rows, a row that can't be read, or none with a usable ground truth.
         MissingDependencyError: parquet without pyarrow.
     """
     source = _Problems(path, _FIELDS)
@@ -85,6 +85,8 @@ def read_problems(path: Path, most: int) -> tuple[Problem, ...]:
                 break
         if len(problems) >= MOST_READ or seen >= 4 * MOST_READ:
             break
+    if not seen:
+        raise DataError(f"{source.name} has no rows")
     if not problems:
         fields = ", ".join(f"`{name}`" for name in first) or "none"
         raise DataError(

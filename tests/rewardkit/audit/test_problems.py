@@ -23,6 +23,13 @@ def test_question_and_answer(tmp_path: Path) -> None:
     assert p.response is None
 
 
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_an_empty_file_is_called_one(text: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text(text)
+    with pytest.raises(DataError, match=r"empty\.jsonl has no rows$"):
+        read_problems(tmp_path / "empty.jsonl", 6)
+
+
 def test_verls_parquet_without_responses(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
