@@ -15,7 +15,7 @@ pytest.importorskip("transfer_queue")
 
 from rewardkit import Batch, compile, parse
 from rewardkit.errors import CompileError, UnscoredError
-from tests.rewardkit.test_rubrics import ranks_by_length
+from tests.rewardkit.terms.test_rubrics import ranks_by_length
 from tests.servers import Server
 from tests.trainer_glue.verl.test_manager import config, ids, run, single
 from tests.trainer_glue.verl.tokenizers import byte_tokenizer
