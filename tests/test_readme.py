@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,3 +72,41 @@ def test_every_formula_of_the_table_of_kinds_is_one(page: str) -> None:
     assert len(formulas) > 20
     for formula in formulas:
         assert rewardkit.parse(formula) is not None
+
+
+ROWS = [json.loads(line) for line in (ROOT / "tests" / "data" / "kinds.jsonl").read_text().splitlines()]
+ELSEWHERE = {
+    "what a judge says, by a rubric or not": "test_judge.py, test_rubrics.py",
+    "a reward model's opinion": "test_reward_models.py",
+    "a query with the right result": "test_queries.py",
+}
+"""Kinds that need a server or a file, and where they are run."""
+
+
+def test_every_kind_of_the_table_has_a_row_that_is_run() -> None:
+    text = (ROOT / "docs" / "kinds.md").read_text()
+    table = text[text.index("| your reward is |") :].partition("\n\n")[0].splitlines()[2:]
+    assert {row.split("|")[1].strip() for row in table} == {row["kind"] for row in ROWS} | set(ELSEWHERE)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["formula"] for row in ROWS])
+def test_a_kind_pays_the_right_row_more(row: dict[str, Any]) -> None:
+    import rewardkit
+    from rewardkit.batch import Batch, Sample
+
+    formula = rewardkit.parse(row["formula"])
+    if "code_tests" in row["formula"]:
+        isolated_or_skip()
+    scores = rewardkit.compile(formula)(Batch.of([Sample(**row["right"]), Sample(**row["wrong"])]))
+    assert not scores.unscored.any(), scores.first_reason()
+    assert scores.total[0] > scores.total[1]
+
+
+def isolated_or_skip() -> None:
+    from rewardkit.errors import ConfigError
+    from rewardkit.programs.sandbox import choose
+
+    try:
+        choose("auto")
+    except ConfigError as e:
+        pytest.skip(str(e))

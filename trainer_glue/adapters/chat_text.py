@@ -23,6 +23,8 @@ _HEADER: Final = re.compile(
     r"|<｜(?P<deepseek>User|Assistant|tool▁outputs▁begin|tool▁outputs▁end)｜>"
     r"|\[(?P<mistral>/?INST|/?TOOL_RESULTS)\]"
 )
+_MARKS: Final = ("<|", "<start_of_turn>", "<｜", "INST]", "TOOL_RESULTS]")
+"""One of these is in every header."""
 _CLOSING: Final = frozenset({"chatml", "llama", "gemma"})
 """Templates that close each turn with an end token."""
 _ROLES: Final = {
@@ -46,6 +48,8 @@ def turns_of_text(text: str, end_tokens: Sequence[str] = END_TOKENS) -> tuple[Tu
         text: what follows the prompt, special tokens included.
         end_tokens: the special tokens that end a turn, which are not part of it.
     """
+    if not any(mark in text for mark in _MARKS):  # most texts; the pattern takes longer
+        return (_turn(text, "assistant", end_tokens),)
     turns: list[Turn] = []
     role, start = "assistant", 0
     for header in _HEADER.finditer(text):
