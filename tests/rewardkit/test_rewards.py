@@ -28,6 +28,7 @@ CASES = [(name, *row) for name, path in REWARDS.items() for row in examples(path
 
 def test_the_promised_rewards_are_there() -> None:
     promised = {"recipe", "gsm8k", "gsm8k_shaped", "r1_think_answer", "dapo", "math", "multi_source", "code"}
+    promised |= {"instructions", "tools", "tulu3"}
     assert set(REWARDS) >= promised
 
 
