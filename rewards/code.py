@@ -14,6 +14,7 @@ EXAMPLES = [
     # response, ground truth, total
     ("```python\nprint(2 * int(input()))\n```", _DOUBLE, 1.0),
     ("```python\ndef double(n):\n    return n + n\n```", ["assert double(2) == 4"], 1.0),
+    ("ha " * 100 + "\n```python\nprint(2*int(input()))\n```", _DOUBLE, 1 - 0.2 * (1 - 4 / 100)),
     ("```python\nprint(4)\n```", _DOUBLE, 0.0),
     ("```python\nprint(2 * int(input()))", _DOUBLE, 0.0),
     ("", _DOUBLE, 0.0),

@@ -14,5 +14,6 @@ EXAMPLES = [
     ("no commas here", _ROW, 1.0),
     ("commas, here", _ROW, 0.0),
     ("No commas here", _ROW, 0.0),
+    ("no commas here " * 40, _ROW, 1 - 0.2 * (1 - 3 / 117)),
     ("", _ROW, 0.0),
 ]

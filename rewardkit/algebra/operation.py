@@ -51,7 +51,7 @@ class Operation:
     """Whether no response changes its value, so that it has no say in a node's status."""
     term: Term[Any, Any] | None = None
     """The term that it calls, if it is a call of one."""
-    shared: ClassVar[bool] = False
+    shared: ClassVar[bool]
     """Whether its value is one for many rows, so that no row's own failure is paid by it while it is paid elsewhere."""
     __match_args__: tuple[str, ...] = ()
 

@@ -10,7 +10,7 @@ import typer
 
 from rewardkit.cli import PLAIN
 from rewardkit.cli._choices import OnBadRow
-from rewardkit.data.shapes import SHAPES
+from rewardkit.data.known import KNOWN
 
 app = typer.Typer(no_args_is_help=True, **PLAIN)
 
@@ -111,12 +111,14 @@ def _named(name: str) -> None:
         limit: Limit = None,
         on_bad_row: Bad = OnBadRow.STOP,
     ) -> None:
+        from rewardkit.data.shapes import SHAPES
+
         _write(source, out, on_bad_row, shape=SHAPES[name], data_source=data_source, split=split, limit=limit)
 
-    app.command(name, help=SHAPES[name].about)(command)
+    app.command(name, help=KNOWN[name])(command)
 
 
-@app.command("bfcl", help=SHAPES["bfcl"].about)
+@app.command("bfcl", help=KNOWN["bfcl"])
 def bfcl(
     source: From,
     out: Out,
@@ -129,15 +131,15 @@ def bfcl(
     limit: Limit = None,
     on_bad_row: Bad = OnBadRow.STOP,
 ) -> None:
-    """As `SHAPES` says, with the accepted answers from a file of their own."""
-    from rewardkit.data.shapes.tools import accepted, with_answers
+    """As `KNOWN` says, with the accepted answers from a file of their own."""
+    from rewardkit.data.shapes.tools import BFCL, accepted, with_answers
 
     prepare = None if answers is None else partial(with_answers, answers=accepted(answers))
     _write(
         source,
         out,
         on_bad_row,
-        shape=SHAPES["bfcl"],
+        shape=BFCL,
         data_source=data_source,
         split=split,
         limit=limit,
@@ -145,7 +147,7 @@ def bfcl(
     )
 
 
-for _name in SHAPES:
+for _name in KNOWN:
     if _name != "bfcl":
         _named(_name)
 

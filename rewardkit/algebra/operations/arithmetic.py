@@ -29,6 +29,7 @@ class Add(Operation):
 
     json_name = "add"
     constant = False
+    shared = False
 
     def apply(self, *operands: Any) -> Expression:
         node: Expression = reduce(add, operands)
@@ -92,6 +93,7 @@ class Mul(Operation):
 
     json_name = "mul"
     constant = False
+    shared = False
 
     def apply(self, *operands: Any) -> Expression:
         node: Expression = reduce(multiply, operands)

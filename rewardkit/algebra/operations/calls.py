@@ -29,6 +29,7 @@ class Call(Operation):
 
     json_name = "term"
     constant = False
+    shared = False
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Call):

@@ -27,6 +27,7 @@ class When(Operation):
 
     json_name = "when"
     constant = False
+    shared = False
 
     def apply(self, *operands: Any) -> Expression:
         node: Expression = when(*operands)
@@ -107,6 +108,7 @@ class Route(Operation):
 
     json_name = "route"
     constant = False
+    shared = False
 
     def __post_init__(self) -> None:
         if not self.keys:

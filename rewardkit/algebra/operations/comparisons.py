@@ -31,6 +31,7 @@ class Comparison(Operation, family=True):
     __slots__ = ()
 
     constant = False
+    shared = False
     sign: ClassVar[str]
     compare: ClassVar[Callable[..., Any]]
     python: ClassVar[Callable[..., Any]]

@@ -28,6 +28,7 @@ class Constant(Operation, family=True):
     __slots__ = ()
 
     constant = True
+    shared = False
 
     def apply(self, *operands: Any) -> Expression:
         return Reward(self)

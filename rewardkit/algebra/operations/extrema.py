@@ -34,6 +34,7 @@ class Clip(Operation):
 
     json_name = "clip"
     constant = False
+    shared = False
 
     def __post_init__(self) -> None:
         low, high = self.low, self.high
@@ -94,6 +95,7 @@ class Fold(Operation, family=True):
     __slots__ = ()
 
     constant = False
+    shared = False
 
     def apply(self, *operands: Any) -> Expression:
         name = self.json_name

@@ -33,6 +33,7 @@ class Group(Operation, family=True):
     __slots__ = ()
 
     constant = False
+    shared = False
     place: ClassVar[Callable[[Floats], Floats]]
     """From the values of a group's members that have one to the places of these."""
 

@@ -26,6 +26,7 @@ class Logic(Operation, family=True):
     __slots__ = ()
 
     constant = False
+    shared = False
 
     def applicability(self, node: Expression) -> bool:
         return any_steps_out(node)

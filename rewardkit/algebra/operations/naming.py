@@ -35,6 +35,7 @@ class Named(Operation):
 
     json_name = "named"
     constant = False
+    shared = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
@@ -97,6 +98,7 @@ class Observe(Operation):
 
     json_name = "observe"
     constant = True
+    shared = False
 
     def apply(self, *operands: Any) -> Expression:
         node: Expression = observe(*operands)

@@ -27,6 +27,7 @@ class Placement(Operation, family=True):
     __slots__ = ()
 
     constant = False
+    shared = False
 
     def bounds(self, node: Expression, operands: Sequence[Interval], case: Case | None) -> Interval:
         return operands[0]

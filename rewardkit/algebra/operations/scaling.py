@@ -27,6 +27,7 @@ class Scaling(Operation, family=True):
     __slots__ = ()
 
     constant = False
+    shared = False
 
     def applicability(self, node: Expression) -> bool:
         return any_steps_out(node)

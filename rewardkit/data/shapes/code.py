@@ -120,15 +120,15 @@ def _parsed(row: object, name: str) -> Any:
 
 
 HUMANEVAL: Final = Shape(
-    "humaneval", "HumanEval: a function to complete, and its test.", "openai_humaneval", "code", humaneval_problem,
+    "humaneval", "openai_humaneval", "code", humaneval_problem,
     GRADED_BY,
 )  # fmt: skip
-MBPP: Final = Shape("mbpp", "MBPP: a task in words, and its assertions.", "mbpp", "code", mbpp_problem, GRADED_BY)
+MBPP: Final = Shape("mbpp", "mbpp", "code", mbpp_problem, GRADED_BY)
 APPS: Final = Shape(
-    "apps", "APPS, TACO: a task, with inputs and outputs of a program or a function.", "apps", "code", apps_problem,
+    "apps", "apps", "code", apps_problem,
     GRADED_BY,
 )  # fmt: skip
 CODECONTESTS: Final = Shape(
-    "codecontests", "CodeContests: a task, with public, private and generated tests.", "codecontests", "code",
+    "codecontests", "codecontests", "code",
     codecontests_problem, GRADED_BY,
 )  # fmt: skip

@@ -47,4 +47,4 @@ def columns(
         kept: dict[str, Any] = {name.rpartition(".")[2]: value_of(row, name) for name in extra}
         return Problem(messages, truth_field(row, ground_truth), kept)
 
-    return Shape("from", "", data_source, "reasoning", problem)
+    return Shape("from", data_source, "reasoning", problem)

@@ -34,7 +34,6 @@ def ifeval_problem(row: object) -> Problem:
 
 IFEVAL: Final = Shape(
     "ifeval",
-    "IF-Eval, RLVR-IFeval: a prompt, and the instructions that a response must follow.",
     "ifeval",
     "instructions",
     ifeval_problem,

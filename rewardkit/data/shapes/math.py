@@ -97,7 +97,6 @@ def _boxed(row: object) -> str:
 
 GSM8K: Final = Shape(
     "gsm8k",
-    "Problems in GSM8K form: a question, and an answer that ends in `#### NUMBER`.",
     "openai/gsm8k",
     "math",
     gsm8k_problem,
@@ -105,7 +104,6 @@ GSM8K: Final = Shape(
 )
 MATH: Final = Shape(
     "math",
-    "Problems of MATH: a problem, and an answer or a solution that boxes it.",
     "lighteval/MATH",
     "math",
     math_problem,
@@ -113,7 +111,6 @@ MATH: Final = Shape(
 )
 DAPO: Final = Shape(
     "dapo-math-17k",
-    "DAPO-Math-17k: verl's rows; each problem once, where the hub's file has it a hundred times.",
     "math_dapo",
     "math",
     dapo_problem,
@@ -122,7 +119,6 @@ DAPO: Final = Shape(
 )
 NUMINA: Final = Shape(
     "numina",
-    "NuminaMath: a problem, and an answer or a solution that boxes it; no proofs.",
     "numina",
     "math",
     numina_problem,

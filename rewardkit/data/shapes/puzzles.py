@@ -39,7 +39,6 @@ def countdown_problem(row: object) -> Problem:
 
 COUNTDOWN: Final = Shape(
     "countdown",
-    "Countdown: `nums` and the `target` that an expression of them must reach.",
     "countdown",
     "puzzle",
     countdown_problem,

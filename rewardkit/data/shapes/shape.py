@@ -14,7 +14,6 @@ class Shape:
 
     Attributes:
         name: what `rewardkit data` calls it.
-        about: its rows in one line, for help.
         data_source: the label of its rows, unless another is given or a hub's id is known.
         ability: the field `ability` of verl's rows.
         problem: makes a problem of a row; raises BadRow for one that can't be used.
@@ -24,7 +23,6 @@ class Shape:
     """
 
     name: str
-    about: str
     data_source: str
     ability: str
     problem: Callable[[object], Problem]

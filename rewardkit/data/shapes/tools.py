@@ -78,7 +78,6 @@ def _answered(row: object, answers: Mapping[Any, Any]) -> object:
 
 BFCL: Final = Shape(
     "bfcl",
-    "BFCL: questions of one turn with their functions, and the file of accepted answers.",
     "bfcl",
     "tools",
     bfcl_problem,

@@ -82,7 +82,7 @@ def test_the_names_of_subcommands_are_completed_without_importing_one() -> None:
     done = subprocess.run(
         [sys.executable, "-c", f"{show}\n{PROGRAM}"], env={**os.environ, **environment}, capture_output=True, text=True
     )
-    assert done.stdout.splitlines() == ["score", "serve", "[]"]
+    assert done.stdout.splitlines() == ["score", "simulate", "serve", "[]"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

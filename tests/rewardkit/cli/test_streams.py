@@ -115,7 +115,8 @@ def test_what_a_user_prints_goes_to_standard_error(folder: Path) -> None:
         assert word in done.stderr
     for command in ("audit noisy.py d.jsonl --json --fail-on never --budget 0", "explain noisy.py --json"):
         assert json.loads(shell(f"rewardkit {command}").stdout)
-    assert shell("rewardkit data check d.jsonl --reward noisy.py --json").stdout == ""
+    said = shell("rewardkit data check d.jsonl --reward noisy.py --json").stdout
+    assert [json.loads(line)["code"] for line in said.splitlines()] == ["repeated-row"]
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])

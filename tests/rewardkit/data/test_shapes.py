@@ -172,3 +172,9 @@ def test_reward_model_as_text_in_parquet(tmp_path: Path, capsys: pytest.CaptureF
     pq.write_table(table, tmp_path / "a.parquet")
     assert run(["data", "check", str(tmp_path / "a.parquet"), "--reward", "gsm8k()"]) == 1
     assert "1 of 1 rows hold `reward_model` as text" in capsys.readouterr().out
+
+
+def test_help_knows_every_shape_without_importing_it() -> None:
+    from rewardkit.data.known import KNOWN
+
+    assert list(KNOWN) == list(SHAPES)

@@ -60,8 +60,8 @@ def test_health_names_the_formula() -> None:
 
 
 BAD = {
-    "no JSON": (b"{", 400, "no JSON"),
-    "deep JSON": (b"[" * 100_000, 400, "no JSON"),
+    "no JSON": (b"{", 400, "not JSON"),
+    "deep JSON": (b"[" * 100_000, 400, "not JSON"),
     "no rows": (b"{}", 422, "`rows`"),
     "a list": (b"[1]", 422, "`rows`"),
     "a row of text": (b'{"rows": ["a"]}', 422, "`rows`"),

@@ -46,7 +46,7 @@ def test_a_folder_is_read(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     assert model_config(str(tmp_path)) == {"model_type": "llama"}
     (tmp_path / "config.json").write_text("[]")
-    with pytest.raises(NotHad, match="no JSON object"):
+    with pytest.raises(NotHad, match="not a JSON object"):
         model_config(str(tmp_path))
 
 

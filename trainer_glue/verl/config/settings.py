@@ -170,6 +170,28 @@ _ALGORITHMS: Final = (
     Setting("critic.optim.lr", "Learning rate of the critic.", low=0, above=True),
     Setting("reward.num_workers", "Processes that score responses.", low=1),
 )  # fmt: skip
+_GRADER: Final = "reward.reward_model"
+_REWARD: Final = (
+    Setting(f"{_GRADER}.enable", "Serve a reward model, which reward_model() and judge() ask by its router."),
+    Setting(
+        f"{_GRADER}.enable_resource_pool",
+        "GPUs of its own: beside the policy, verl never asks the formula.",
+    ),
+    Setting(f"{_GRADER}.n_gpus_per_node", "GPUs of each machine of its own.", low=0),
+    Setting(f"{_GRADER}.nnodes", "Machines of its own.", low=0),
+    Setting(f"{_GRADER}.model_path", "The reward model: a folder in Hugging Face format, or a hub id."),
+    Setting(f"{_GRADER}.rollout.name", "What serves it.", ("vllm", "sglang", "hf_cpu")),
+    Setting(f"{_GRADER}.rollout.tensor_model_parallel_size", "GPUs that share one replica of it.", low=1),
+    Setting(
+        f"{_GRADER}.rollout.gpu_memory_utilization",
+        "Share of a GPU that it takes.",
+        low=0,
+        high=1,
+        above=True,
+    ),
+    Setting(f"{_GRADER}.rollout.max_model_len", "Tokens of a prompt with its response, at most.", low=1),
+    Setting(f"{_GRADER}.rollout.free_cache_engine", "Give its memory back between two batches."),
+)
 _TRAINER: Final = (
     Setting("trainer.nnodes", "Machines.", low=1),
     Setting("trainer.n_gpus_per_node", "GPUs of each; processes, on the CPU.", low=1),
@@ -196,6 +218,6 @@ _TRAINER: Final = (
 )
 
 SETTINGS: Final[Mapping[str, Setting]] = {
-    s.key: s for s in (*_OWN, *_DATA, *_MODELS, *_ACTORS, *_ROLLOUTS, *_ALGORITHMS, *_TRAINER)
+    s.key: s for s in (*_OWN, *_DATA, *_MODELS, *_ACTORS, *_ROLLOUTS, *_ALGORITHMS, *_REWARD, *_TRAINER)
 }
 """Every key that users set, in the order of a config file."""

@@ -73,7 +73,8 @@ def test_a_reward_travels_in_the_arguments(kind: str, rewards: dict[str, str]) -
 @pytest.mark.parametrize("accelerator", [True, pytest.param(False, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", recipe_names())
 def test_the_command_by_hand_is_the_same_run(name: str, accelerator: bool, tmp_path: Path) -> None:
-    resolved = resolve(name, ["data.train_files=a.parquet", "model.path=org/m"], reward="gsm8k()", dry_run=True,
+    dapo = ["algorithm.filter_groups.metric=gsm8k"] if "dapo" in name else []
+    resolved = resolve(name, ["data.train_files=a.parquet", "model.path=org/m", *dapo], reward="gsm8k()", dry_run=True,
                        accelerator=accelerator)  # fmt: skip
     verl = verl_command(resolved, RunFolder(tmp_path, tmp_path / "checkpoints"))
     words = shlex.split(verl.by_hand().replace(" \\\n", " "))
