@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import locale
 import os
 import signal
@@ -39,6 +40,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             left_out = [item for item in items if item.get_closest_marker(marker)]
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if not item.get_closest_marker(marker)]
+
+
+@functools.cache
+def _no_isolation() -> str | None:
+    """Why this machine can't shut programs in; None where it can."""
+    from rewardkit.errors import ConfigError
+    from rewardkit.programs.sandbox import choose
+
+    try:
+        choose("auto")
+    except ConfigError as e:
+        return e.message
+    return None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs an isolation that this machine lacks."""
+    if item.get_closest_marker("isolation") and (why := _no_isolation()) is not None:
+        pytest.skip(why)
 
 
 @pytest.fixture(scope="session")

@@ -36,10 +36,13 @@ def test_all_of_them_are_tried() -> None:
     assert scripts == {*SAYS, *ELSEWHERE, "custom_term.py"}
 
 
-LONG = {"convert_checkpoint.py"}  # makes and converts the tiny model, as converting.md's commands do
+MARKS = {
+    "convert_checkpoint.py": pytest.mark.long,  # makes and converts the tiny model, as converting.md's commands do
+    "code_reward.py": pytest.mark.isolation,
+}
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.long if n in LONG else ()) for n in SAYS])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=MARKS.get(n, ())) for n in SAYS])
 def test_a_script(name: str, tmp_path: Path) -> None:
     pytest.importorskip(NEEDS.get(name, "rewardkit"))
     assert SAYS[name] in run(str(EXAMPLES / name), folder=tmp_path)

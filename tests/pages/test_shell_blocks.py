@@ -96,7 +96,14 @@ def execute(page: str, command: Command, capfd: pytest.CaptureFixture[str], monk
     return came.out + came.err
 
 
-@pytest.mark.parametrize("page", [name for name, blocks in CONSOLE.items() if blocks])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(name, marks=pytest.mark.isolation if name == "code.md" else ())
+        for name, blocks in CONSOLE.items()
+        if blocks
+    ],
+)
 def test_the_commands_of_a_page(
     page: str, session: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,11 @@ def test_the_promised_rewards_are_there() -> None:
     assert set(REWARDS) >= promised
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=pytest.mark.isolation if c[0] == "code" else ()) for c in CASES],
+    ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)],
+)
 def test_examples(case: tuple[Any, ...]) -> None:
     name, response, ground_truth, total, *more = case
     fields = dict(more[0]) if more else {}
@@ -54,7 +58,7 @@ def test_each_is_a_formula_of_the_vocabulary_and_says_what_it_is(name: str) -> N
 
 @pytest.mark.parametrize("name", REWARDS)
 def test_an_empty_response_is_never_paid(name: str) -> None:
-    fields = {"tokens": [], "data_source": "openai/gsm8k"}
-    ground_truth = examples(REWARDS[name])[0][1]
+    _, ground_truth, _, *more = examples(REWARDS[name])[0]
+    fields = {**(more[0] if more else {}), "tokens": []}
     scores = compile(load_reward(name).reward)(Batch.of([Sample("", ground_truth, **fields)]))
     assert scores.total[0] <= 0

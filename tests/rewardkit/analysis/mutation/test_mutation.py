@@ -56,7 +56,9 @@ def test_mutants_are_other_formulas_that_read_back(formula: Reward) -> None:
         assert parse(repr(mutant), terms=TERMS) == mutant
 
 
-@pytest.mark.parametrize("name", ready_made())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.isolation if name == "code" else ()) for name in ready_made()]
+)
 def test_the_examples_of_the_ready_made_rewards_notice_every_slip(name: str) -> None:
     listed = file_value(f"{ready_made()[name]}:EXAMPLES")
     noticed = notice(load_reward(name).reward, examples_of_module(listed, name))
