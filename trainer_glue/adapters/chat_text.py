@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from rewardkit.turns import Turn
+from rewardkit.turns import Turn, last_said
 from trainer_glue.adapters.end_tokens import END_TOKENS, without_end_tokens
 
 _HEADER: Final = re.compile(
@@ -65,6 +65,15 @@ def turns_of_text(text: str, end_tokens: Sequence[str] = END_TOKENS) -> tuple[Tu
     turns.append(_turn(text[start:], role, end_tokens))
     spoken = tuple(turn for turn in turns if turn.text)
     return spoken or (Turn(""),)
+
+
+def own_text(response: str) -> str:
+    """What the policy said last in a response that holds what tools wrote between two turns.
+
+    A response of one turn comes back as it is, end tokens included.
+    """
+    turns = turns_of_text(response)
+    return response if len(turns) == 1 else last_said(turns)
 
 
 def _turn(text: str, role: str, end_tokens: Sequence[str]) -> Turn:

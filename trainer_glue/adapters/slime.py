@@ -18,9 +18,8 @@ from typing import Any, Final
 
 from rewardkit.batch import Batch
 from rewardkit.errors import CompileError
-from rewardkit.turns import last_said
 from trainer_glue.adapters.base import Adapter, AnyReward, Trainer
-from trainer_glue.adapters.chat_text import turns_of_text
+from trainer_glue.adapters.chat_text import own_text
 from trainer_glue.adapters.messages import prompt_text
 from trainer_glue.adapters.unscored import UNSCORED_LIMIT, RunningShare, fill_unscored
 
@@ -56,7 +55,7 @@ class CustomRM(Adapter):
         metadata = [s.metadata if isinstance(s.metadata, dict) else {} for s in samples]
         scores = self.score(
             Batch(
-                responses=[_own_text(s.response) for s in samples],
+                responses=[own_text(s.response) for s in samples],
                 ground_truths=[s.label for s in samples],
                 prompts=[prompt_text(s.prompt) for s in samples],
                 data_sources=[m.get("data_source") for m in metadata],
@@ -70,12 +69,6 @@ class CustomRM(Adapter):
         for sample, gone in zip(samples, scores.unscored, strict=True):
             sample.remove_sample = bool(sample.remove_sample or gone)
         return [float(total) for total in fill_unscored(scores, groups)]
-
-
-def _own_text(response: str) -> str:
-    """The policy's last turn: slime's text holds what tools wrote between two turns."""
-    turns = turns_of_text(response)
-    return response if len(turns) == 1 else last_said(turns)
 
 
 def custom_rm_of(

@@ -14,8 +14,7 @@ import numpy as np
 
 from rewardkit.engine.scores import Scores
 from rewardkit.errors import BadRow
-from rewardkit.turns import last_said
-from trainer_glue.adapters.chat_text import turns_of_text
+from trainer_glue.adapters.chat_text import own_text
 from trainer_glue.adapters.messages import prompt_text
 
 TRUTHS: Final = ("ground_truth", "expected_answer", "label", "answer", "target")
@@ -32,9 +31,11 @@ def slime_row(request: Mapping[str, Any]) -> dict[str, Any]:
     response = request.get("response")
     if not isinstance(response, str):
         raise BadRow("has no `response` of text; slime posts {prompt, response, label}")
-    turns = turns_of_text(response)
-    text = response if len(turns) == 1 else last_said(turns)
-    return {"response": text, "prompt": prompt_text(request.get("prompt")), "ground_truth": request.get("label")}
+    return {
+        "response": own_text(response),
+        "prompt": prompt_text(request.get("prompt")),
+        "ground_truth": request.get("label"),
+    }
 
 
 def slime_answer(request: Mapping[str, Any], scores: Scores) -> str:
